@@ -12,6 +12,7 @@ FAMILY  =
 SUITE   =
 COUNT   = 500
 SAMPLE  = 0
+CHECK   = memory,races,sync
 SEED    = 1
 STRIDE  =
 SPIRV   =
@@ -20,6 +21,7 @@ MINUTES = 10
 
 # The oldest Python that Groundstate runs on: newer ones have no wheels of the lowest versions.
 LOWEST_PYTHON = python3.11
+GPU_PYTHON = python3
 
 PY := $(VENV)/bin/python
 SYCL := $(if $(filter x86_64,$(shell uname -m)),$(VENV)/sycl/.installed)
@@ -58,6 +60,21 @@ test-dnn: $(VENV)/.installed-dev $(SYCL) native ## judge the neural-network prim
 .PHONY: test-clients
 test-clients: $(VENV)/.installed-dev $(VENV)/clients/.installed native ## run the tests of dpctl and dpnp, beside Intel's CPU OpenCL: SUITE=dpctl SAMPLE=100
 	$(PY) -m tests.clients $(SUITE) --sample $(SAMPLE) $(CLIENTS)
+
+.PHONY: test-checked
+test-checked: $(VENV)/.installed-dev native ## run tests in checked mode, which fails those whose kernels are wrong: PYTEST=tests/core CHECK=memory,races
+	$(PY) -m pytest -p groundstate.check.pytest_plugin --groundstate-check="$(CHECK)" $(or $(PYTEST),tests/compiler tests/core tests/driver tests/dnn)
+
+.PHONY: test-gpu
+test-gpu: $(VENV)/.installed-dev native ## run kernels on one of NVIDIA's GPUs, and compare them with the CPU: SM=90
+	$(PY) -m tests.gpu.export build/gpu --sm $(or $(SM),90)
+	$(PY) tests/gpu/run.py build/gpu
+
+# With the Python that is there: nothing can be installed on many machines with GPUs.
+.PHONY: test-gpu-driver
+test-gpu-driver: ## run the tests for an NVIDIA GPU, where there is one, with GPU_PYTHON=python3: PYTEST='tests/gpu -k fault'
+	@$(MAKE) --no-print-directory -C native PYTHON=$(GPU_PYTHON)
+	GROUNDSTATE_TEST_GPU=1 GROUNDSTATE_NVIDIA=1 PYTHONPATH=src:. $(GPU_PYTHON) -m pytest -o addopts= -ra -p no:cacheprovider $(or $(PYTEST),tests/gpu)
 
 .PHONY: test-lowest
 test-lowest: ## run the core of the tests with the lowest versions that pyproject.toml allows, for Python 3.11

@@ -24,7 +24,18 @@ from benchmarks import (
     start_up,
 )
 from benchmarks.figures import Figure, Options, Plan
-from benchmarks.kernels import checked, compile_time, cores, first, launch, scaling, speed
+from benchmarks.kernels import (
+    checked,
+    checked_races,
+    checked_uninit,
+    compile_time,
+    cores,
+    first,
+    launch,
+    oclgrind,
+    scaling,
+    speed,
+)
 from benchmarks.kernels.irregular import speed as irregular
 from benchmarks.sycl import speed as sycl
 from groundstate import knobs
@@ -38,6 +49,9 @@ BENCHMARKS = {
         scaling,
         cores,
         checked,
+        checked_uninit,
+        checked_races,
+        oclgrind,
         first,
         compile_time,
         copy_bandwidth,

@@ -125,6 +125,17 @@ def _intel() -> Target | Missing:
     return Target(INTEL, opener, alone(driver))
 
 
+def oclgrind() -> Target | Missing:
+    """The simulator that looks for mistakes of kernels."""
+    driver, opener = (
+        Path("/usr/lib/oclgrind/liboclgrind-rt-icd.so"),
+        ctypes.util.find_library("OpenCL"),
+    )
+    if not driver.exists() or opener is None:
+        return Missing("Oclgrind", "apt-get install oclgrind ocl-icd-libopencl1")
+    return Target("Oclgrind", opener, {"OCL_ICD_VENDORS": str(_registration(driver))})
+
+
 def alone(driver: Path) -> dict[str, str]:
     """The variables with which an OpenCL driver is the only one that programs find.
 

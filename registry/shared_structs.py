@@ -43,6 +43,7 @@ CONSTANTS = (
                 ("GENERIC", "the address tells of which memory it is"),
                 ("ONE_VALUE", "all lanes store the same value"),
                 ("SCATTERED", "each lane has an address of its own"),
+                ("WATCHED", "work-items of the launch may meet there"),
             ),
             start=48,
         )
@@ -65,6 +66,8 @@ NUMBERS = (
             "RACE_WRITE_AFTER_READ",
             "RACE_WRITE_AFTER_WRITE",
             "DIVERGENT_BARRIER",
+            "DIVERGENT_OPERATION",
+            "INACTIVE_SOURCE",
         ),
         "What checkers report of the work-items of a group.",
     ),
@@ -120,9 +123,12 @@ STRUCTS = (
             Field("pass_barrier", "const void *"),
             Field("subgroup_barrier", "const void *"),
             Field("access", "const void *"),
+            Field("copy", "const void *"),
             Field("first_run", "uint32_t", "the number of the first group among all"),
             Field("run_count", "uint32_t"),
-            Field("watched", "uint64_t", "a bit for each argument whose accesses are to be told"),
+            Field("told", "uint64_t", "a bit for each argument whose accesses are to be told"),
+            Field("watched", "uint64_t", "and for each where work-items of the launch may meet"),
+            Field("footprint", "void *", "a gs_footprint: what the launch accesses; or NULL"),
         ),
     ),
     Struct(
@@ -132,6 +138,31 @@ STRUCTS = (
             Field("read", "uint64_t"),
             Field("written", "uint64_t"),
             Field("shared", "uint64_t", "not just at the number of the work-item"),
+            Field("rows", "uint64_t", "only at its number in rows, as long as an argument says"),
+            Field("row_argument", "uint64_t", "which argument that is"),
+        ),
+    ),
+    Struct(
+        "gs_shadow_accesses",
+        "What a kernel accesses that may be uninitialised: a bit for each argument, 63 for others.",
+        (Field("read", "uint64_t"), Field("written", "uint64_t")),
+    ),
+    Struct(
+        "gs_shadow_checks",
+        "Where the shadow of memory lies that says which bits are uninitialised, and what kernels "
+        "call where some are (native/check/uninitialised.h).",
+        (
+            Field("lower", "uint64_t", "the first address of the window that has a shadow"),
+            Field("size", "uint64_t", "of the window"),
+            Field("distance", "uint64_t", "from an address to its shadow"),
+            Field("zeros", "uint64_t", "where other addresses find that all is initialised"),
+            Field("unread", "uint64_t", "where their shadow is stored"),
+            Field("inputs_are_written", "uint64_t", "all of what the launch may read"),
+            Field("outputs_are_written", "uint64_t", "all of what it may write"),
+            Field("begin_group", "const void *", "functions"),
+            Field("look_again", "const void *"),
+            Field("is_read_by_host", "const void *"),
+            Field("copy", "const void *"),
         ),
     ),
     Struct(
@@ -152,6 +183,7 @@ STRUCTS = (
             Field("memory", "const void *", "checked mode: all of it, for `allows`; or NULL"),
             Field("allows", "const void *", "checked mode: a gs_allows_access; or NULL"),
             Field("group_checks", "const gs_group_checks *", "checked mode; or NULL"),
+            Field("shadow", "const gs_shadow_checks *", "checked mode; or NULL"),
         ),
     ),
     Struct(
@@ -161,6 +193,31 @@ STRUCTS = (
             Field("sites", "const gs_site_reports *"),
             Field("site_count", "uint64_t"),
             Field("dispatch", "const gs_dispatch *"),
+        ),
+    ),
+    Struct(
+        "gs_race_party",
+        "One of two commands that are in a race, for Python.",
+        (
+            Field("what", "const char *", "in words"),
+            Field("function", "const char *", "that appended it"),
+            Field("stack", "const void *", "of that call; or NULL"),
+            Field("entry_point", "const void *", "of a launch; else NULL"),
+            Field("dispatch", "const gs_dispatch *", "how large it was"),
+            Field("site", "uint64_t"),
+            Field("group", "uint64_t", "its number"),
+            Field("item", "uint64_t", "its number in the group"),
+            Field("access", "uint32_t", "0: reads, 1: writes, 2: an atomic operation"),
+            Field("is_exact", "uint32_t", "0: the work-item accessed bytes beside these"),
+        ),
+    ),
+    Struct(
+        "gs_command_race",
+        "Two commands that nothing orders, and what both access, for Python.",
+        (
+            Field("parties", "gs_race_party", count=2),
+            Field("address", "uint64_t"),
+            Field("bytes", "uint64_t"),
         ),
     ),
     Struct(
@@ -240,6 +297,32 @@ STRUCTS = (
         ),
     ),
     Struct(
+        "gs_parameter",
+        "Where an argument goes in the parameters of a GPU's kernel.",
+        (
+            Field("source", "uint32_t", "in the argument block"),
+            Field("destination", "uint32_t", "in the parameters"),
+            Field("size", "uint32_t"),
+            Field("is_local", "uint32_t", "it is a place in local memory, counted behind static"),
+        ),
+    ),
+    Struct(
+        "gs_gpu_code",
+        "A kernel as a GPU runs it. Offsets are those of implicit parameters, -1 if it has none.",
+        (
+            Field("function", "uint64_t", "a CUfunction"),
+            Field("generation", "uint32_t", "of the CUDA context that it is of"),
+            Field("parameter_bytes", "uint32_t"),
+            Field("parameters", "const gs_parameter *"),
+            Field("parameter_count", "uint32_t"),
+            Field("global_offset", "int32_t"),
+            Field("global_size", "int32_t"),
+            Field("work_dim", "int32_t"),
+            Field("enqueued_local_size", "int32_t"),
+            Field("print_buffer", "int32_t"),
+        ),
+    ),
+    Struct(
         "gs_code_description",
         "A kernel compiled for one group size, or another variant of it, as Python makes it known.",
         (
@@ -262,6 +345,8 @@ STRUCTS = (
             Field("site_count", "uint32_t", "where checkers may report something"),
             Field("needs_memory", "uint32_t", "whether it asks `allows`"),
             Field("accesses", "gs_shared_accesses", "what it tells the race checker"),
+            Field("shadow_accesses", "gs_shadow_accesses", "whose shadow it needs"),
+            Field("gpu", "const gs_gpu_code *", "NULL: it is code of the CPU"),
         ),
     ),
     Struct(
@@ -275,6 +360,7 @@ STRUCTS = (
             Field("id", "uint64_t"),
             Field("fd", "int64_t"),
             Field("imported", "uint64_t"),
+            Field("of_kind", "uint64_t", "made by a device that is not the CPU"),
         ),
     ),
     Struct(

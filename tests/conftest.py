@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from groundstate import standin, ze
+from groundstate import knobs, standin, ze
 from groundstate.compiler.ir.pass_observers import Verifier
 from groundstate.compiler.ir.passes import observers
 from groundstate.compiler.llvm import process
 
 from .loader_stub import is_loader_installed, link_without_loader
-from .patience import stretch_time_limits
+from .patience import stretch_marks, stretch_time_limits
 
 pytest_plugins = ["tests.prebuilt.plugin"]
 
@@ -44,12 +44,24 @@ stretch_time_limits()
 observers.append(Verifier())
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tests of the driver come first.
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "plain_mode: makes a mistake on purpose, or looks at what is otherwise in checked mode",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The tests of the driver come first. In checked mode, some are left out.
 
     They wait for whole devices, on which played recordings may leave work that never ends.
     """
     items.sort(key=lambda item: DRIVER_TESTS not in item.path.parents)
+    if knobs.CHECK.get():
+        left_out = [item for item in items if item.get_closest_marker("plain_mode")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+    stretch_marks(items)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

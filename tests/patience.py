@@ -1,4 +1,4 @@
-"""Stretches the time limits of the programs that tests start, for machines that emulate a CPU.
+"""Stretches the time limits of tests and their programs, for machines that emulate a CPU.
 
 There a program takes ten times as long, and limits that are to find those that hang find others.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import subprocess
 from typing import Any
+
+import pytest
 
 FACTOR = float(os.environ.get("TEST_PATIENCE", "1"))
 
@@ -26,3 +28,11 @@ def stretch_time_limits() -> None:
         return wait(self, timeout and timeout * FACTOR)
 
     process.communicate, process.wait = patient_communicate, patient_wait
+
+
+def stretch_marks(items: list[pytest.Item]) -> None:
+    """Gives tests that name a time limit of their own as many times as much."""
+    for item in items if FACTOR != 1 else ():
+        mark = item.get_closest_marker("timeout")
+        if mark is not None:
+            item.add_marker(pytest.mark.timeout(mark.args[0] * FACTOR), append=False)

@@ -13,7 +13,7 @@
     X(zeCommandQueueCreate) X(zeCommandQueueExecuteCommandLists) X(zeCommandQueueSynchronize)           \
     X(zeCommandListCreate) X(zeCommandListCreateImmediate) X(zeCommandListClose) X(zeCommandListReset)  \
     X(zeCommandListHostSynchronize) X(zeCommandListAppendBarrier) X(zeCommandListAppendMemoryCopy)      \
-    X(zeEventPoolCreate) X(zeEventCreate) X(zeEventDestroy) X(zeEventHostSynchronize) X(zeEventHostReset) \
+    X(zeEventPoolCreate) X(zeEventCreate) X(zeEventDestroy) X(zeEventHostSynchronize) X(zeEventHostReset) X(zeEventHostSignal) \
     X(zeEventQueryStatus) X(zeModuleCreate) X(zeKernelCreate) X(zeKernelSetGroupSize)                     \
     X(zeKernelSetArgumentValue) X(zeCommandListAppendLaunchKernel)
 

@@ -31,4 +31,7 @@ void gs_race_visit(gs_shadow_cell *cell, const gs_access *now, uint32_t lane, ui
 /* local_races.c: all lanes, of local memory. False: the addresses are elsewhere. */
 bool gs_race_in_local(const gs_access *now);
 
+/* The same for whole words in a row, or one that all lanes read, which are in no race: this is what most accesses are. */
+bool gs_race_in_local_row(gs_group_state *here, uint64_t base, int64_t stride, uint64_t active, uint32_t first_item, uint64_t info);
+
 #endif

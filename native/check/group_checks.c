@@ -8,6 +8,9 @@
 #include <sys/mman.h>
 
 #include "abi/abi.h"
+#include "check/checks.h"
+#include "check/order/footprint.h"
+#include "check/order/order.h"
 #include "memory/kernel_memory.h"
 #include "threads/lock.h"
 
@@ -57,6 +60,21 @@ static bool is_linear(const gs_dispatch *of) {
     return of->group_counts[0] <= INT32_MAX / of->group_size[0];
 }
 
+/* The same for a launch along two axes, in rows whose length an argument says. */
+static bool is_in_rows(const gs_dispatch *of, const gs_code *code) {
+    const gs_argument *argument = &code->entry_point->arguments[code->accesses.row_argument];
+    uint64_t end[2] = {0}, length = 0;
+    if (of->group_counts[2] * of->group_size[2] != 1 || argument->size > sizeof length)
+        return false;
+    memcpy(&length, of->arguments + argument->offset, argument->size);
+    for (int axis = 0; axis < 2; axis++) {
+        if (of->global_offset[axis] > INT32_MAX || of->group_counts[axis] > INT32_MAX)
+            return false;
+        end[axis] = of->global_offset[axis] + of->group_counts[axis] * of->group_size[axis];
+    }
+    return end[0] <= length && length <= INT32_MAX && end[1] <= INT32_MAX / length;
+}
+
 /* There is no race in memory that nothing writes to, nor where each work-item uses only what is at its own number. */
 static uint64_t watched_arguments(const gs_dispatch *dispatch, const gs_code *code) {
     const gs_shared_accesses *of = &code->accesses;
@@ -68,7 +86,8 @@ static uint64_t watched_arguments(const gs_dispatch *dispatch, const gs_code *co
         for (uint32_t other = 0; other < code->entry_point->argument_count && other < 63; other++)
             if (used >> other & 1 && overlap(dispatch->bounds[each], dispatch->bounds[other]))
                 same |= UINT64_C(1) << other;
-        bool is_own = is_linear(dispatch) && same == UINT64_C(1) << each && !(of->shared & same) && !(used & OTHERS);
+        bool is_at_number = of->rows & same ? is_in_rows(dispatch, code) : is_linear(dispatch);
+        bool is_own = is_at_number && same == UINT64_C(1) << each && !(of->shared & same) && !(used & OTHERS);
         if (of->written & same && !is_own)
             watched |= UINT64_C(1) << each;
     }
@@ -83,6 +102,7 @@ static const gs_group_checks unchecked = {
     .pass_barrier = (const void *)ignore,
     .subgroup_barrier = (const void *)ignore,
     .access = (const void *)ignore,
+    .copy = (const void *)ignore,
 };
 
 const gs_group_checks *gs_group_checks_begin(const gs_dispatch *dispatch, const gs_code *code) {
@@ -94,15 +114,22 @@ const gs_group_checks *gs_group_checks_begin(const gs_dispatch *dispatch, const 
         free(checks);
         return &unchecked;
     }
+    uint64_t watched = watched_arguments(dispatch, code);
+    const uint32_t *size = dispatch->group_size;
+    uint64_t items = groups * size[0] * size[1] * size[2];
+    gs_footprint *footprint = gs_is_checked(GS_CHECK_RACES) && gs_order_needs_footprint(items) ? gs_footprint_new() : NULL;
     *checks = (gs_group_checks){
         .begin_group = (const void *)gs_group_begin,
         .arrive = (const void *)gs_barrier_arrive,
         .pass_barrier = (const void *)gs_barrier_pass,
         .subgroup_barrier = (const void *)gs_subgroup_barrier,
         .access = (const void *)gs_race_access,
+        .copy = (const void *)gs_race_copy,
         .first_run = number_groups(count),
         .run_count = count,
-        .watched = watched_arguments(dispatch, code),
+        .watched = watched,
+        .told = footprint != NULL ? EVERYTHING : watched,
+        .footprint = footprint,
     };
     return checks;
 }
@@ -163,6 +190,8 @@ void gs_group_begin(const gs_dispatch *dispatch, uint64_t group, uint64_t shape,
 static void place_of(const gs_group_state *here, uint32_t item, uint64_t place[3]) {
     const gs_dispatch *of = here->dispatch;
     uint64_t group = here->group;
+    if (item == here->items)
+        item = 0; /* the group as a whole */
     for (int axis = 0; axis < 3; axis++) {
         place[axis] = of->global_offset[axis] + group % of->group_counts[axis] * of->group_size[axis] + item % of->group_size[axis];
         group /= of->group_counts[axis];

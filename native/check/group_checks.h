@@ -31,6 +31,10 @@ void gs_subgroup_barrier(uint64_t first_item, uint64_t info);
 /* Lanes are about to access memory: races.c. */
 void gs_race_access(uint64_t base, int64_t stride, uint64_t active, uint64_t first_item, uint64_t info, const void *values);
 
+/* The group as a whole copies `count` elements, `distance` bytes apart: one side of it, which the first work-item tells. Its
+ * number is that of a work-item behind the last one. */
+void gs_race_copy(uint64_t base, uint64_t distance, uint64_t count, uint64_t first_item, uint64_t info);
+
 /* True for private memory. `space` becomes that of the address. */
 bool gs_memory_is_own(uint64_t address, gs_space *space);
 

@@ -34,14 +34,14 @@ typedef struct gs_group_state {
     uint32_t tick;
     uint32_t since[GS_SPACES];      /* the tick of the last barrier that is a fence for that memory */
     bool has_subgroup_barriers;
-    uint32_t subgroup_since[GS_SPACES][GS_MOST_ITEMS]; /* of each sub-group */
+    uint32_t subgroup_since[GS_SPACES][GS_MOST_ITEMS + 1]; /* of each sub-group */
     uint64_t local;                 /* where local memory begins */
     gs_local_shadow shadow;         /* of it */
     /* atomics with an order */
     bool has_acquired;              /* some work-item has, in this interval */
     gs_acquired acquired;           /* by all work-items, before the last barrier */
-    uint32_t acquired_run[GS_MOST_ITEMS]; /* whose those of each work-item are */
-    gs_acquired item_acquired[GS_MOST_ITEMS];
+    uint32_t acquired_run[GS_MOST_ITEMS + 1]; /* whose those of each work-item are */
+    gs_acquired item_acquired[GS_MOST_ITEMS + 1];
     /* barriers */
     uint32_t pending_fences;        /* a bit for each space */
     uint32_t barriers;              /* that have been passed, and 1 */

@@ -20,6 +20,7 @@ enum {
     MOST_CALLS = 24,       /* of the program, on one stack */
     MOST_OWN_CALLS = 40,   /* of the driver, before the first of the program */
     MOST_TEXT = 4096,      /* bytes of the frames of a Python program */
+    MOST_BELOW = 4,        /* compiled calls between a Python program and the driver: loaders, and a library */
     BUCKETS = 1024,
     MOST_STACKS = 1 << 16, /* a program whose stacks are all different does not fill the memory */
 };
@@ -27,8 +28,9 @@ enum {
 struct gs_host_stack {
     gs_host_stack *next; /* in its bucket */
     bool is_python;
+    void *below[MOST_BELOW]; /* the compiled calls nearest to the driver, for Python */
     uint32_t size;
-    char content[]; /* return addresses, or the lines of Python */
+    _Alignas(void *) char content[]; /* return addresses, or the lines of Python */
 };
 
 static _Atomic bool are_taken;
@@ -74,7 +76,8 @@ static uint64_t hash_of(const char *content, size_t size) {
     return hash;
 }
 
-static const gs_host_stack *kept(bool is_python, const void *content, size_t size) {
+static const gs_host_stack *kept(void *const below[MOST_BELOW], const void *content, size_t size) {
+    bool is_python = below != NULL;
     gs_host_stack **bucket = &buckets[hash_of(content, size) % BUCKETS];
     gs_lock(&stacks_lock);
     gs_host_stack *found = *bucket;
@@ -84,7 +87,9 @@ static const gs_host_stack *kept(bool is_python, const void *content, size_t siz
     if (found == NULL && stack_count < MOST_STACKS) {
         found = malloc(sizeof *found + size);
         if (found != NULL) {
-            *found = (gs_host_stack){*bucket, is_python, (uint32_t)size};
+            *found = (gs_host_stack){.next = *bucket, .is_python = is_python, .size = (uint32_t)size};
+            if (is_python)
+                memcpy(found->below, below, sizeof found->below);
             memcpy(found->content, content, size);
             *bucket = found;
             stack_count++;
@@ -109,15 +114,19 @@ __attribute__((noinline)) const gs_host_stack *gs_host_stack_take(void) {
         return NULL;
     char text[MOST_TEXT];
     size_t length = gs_python_host_frames(text, sizeof text);
-    if (length > 0)
-        return kept(true, text, length);
     void *calls[MOST_OWN_CALLS + MOST_CALLS];
-    int count = backtrace(calls, MOST_OWN_CALLS + MOST_CALLS);
+    int count = backtrace(calls, MOST_OWN_CALLS + (length > 0 ? MOST_BELOW : MOST_CALLS));
     int first = caller_in(calls, count, __builtin_return_address(0));
     while (first < count && is_own(calls[first]))
         first++;
+    if (length > 0) {
+        void *below[MOST_BELOW] = {NULL};
+        for (int each = 0; each < MOST_BELOW && first + each < count; each++)
+            below[each] = calls[first + each];
+        return kept(below, text, length);
+    }
     int length_of_rest = count - first > MOST_CALLS ? MOST_CALLS : count - first;
-    return length_of_rest > 0 ? kept(false, calls + first, (size_t)length_of_rest * sizeof *calls) : NULL;
+    return length_of_rest > 0 ? kept(NULL, calls + first, (size_t)length_of_rest * sizeof *calls) : NULL;
 }
 
 /* --- Describing ---------------------------------------------------------------------------------------- */
@@ -184,6 +193,9 @@ size_t gs_host_stack_describe(const gs_host_stack *stack, char *text, size_t siz
     if (stack == NULL)
         return 0;
     if (stack->is_python) {
+        for (int each = 0; each < MOST_BELOW && stack->below[each] != NULL; each++)
+            if (describe_call(&to, stack->below[each]))
+                break; /* the library that Python called */
         add(&to, "%.*s", (int)stack->size, stack->content);
         return to.length;
     }

@@ -20,10 +20,21 @@ GS_EXPORT void gs_host_stacks_enable(bool enable);
  * while they wait for the driver: so it is called before any lock of the driver is taken. */
 GS_EXPORT const gs_host_stack *gs_host_stack_take(void);
 
+/* A call of the program: which function, and from where. */
+typedef struct gs_host_call {
+    enum gs_function function; /* GS_FN_COUNT: there was none */
+    const gs_host_stack *stack;
+} gs_host_call;
+
+static inline gs_host_call gs_host_call_now(enum gs_function function) {
+    return (gs_host_call){function, gs_host_stack_take()};
+}
+
 /* Writes a line for each call, innermost first, as fields between tabs:
  *   c       OBJECT  ADDRESS IN ITS FILE, HEXADECIMAL  FUNCTION (may be empty)  OFFSET IN IT
  *   python  FILE    LINE                              FUNCTION
- * Calls of the driver, the loader and their layers at the start are left out. Ends with a 0; returns the length that
+ * Calls of the driver, the loader and their layers at the start are left out. Before the lines of Python stands one for
+ * the compiled code that it called. Ends with a 0; returns the length that
  * the whole text has, even if there is no room for it. */
 GS_EXPORT size_t gs_host_stack_describe(const gs_host_stack *stack, char *text, size_t size);
 

@@ -4,10 +4,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "check/single_groups.h"
 #include "check/checks.h"
 #include "check/group_checks.h"
+#include "check/order/records.h"
 #include "check/quarantine.h"
+#include "check/uninitialised.h"
 #include "faults/lost_context.h"
+#include "memory/kernel_memory.h"
 #include "memory/memory.h"
 
 /* --- Memory that kernels may use ---------------------------------------------------------------------- */
@@ -67,6 +71,8 @@ static uint64_t allows(const gs_dispatch *dispatch, uint64_t root, uint64_t addr
         return false;
     if (known == NULL)
         return true;
+    if (gs_is_local_memory(address))
+        return address >= gs_local_here.lower && address + bytes <= gs_local_here.upper;
     long at = find(known, address);
     if (at >= 0)
         return address + bytes <= known->exact[at].upper;
@@ -82,7 +88,7 @@ static bool is_mapped(uint64_t address) {
 static gs_bounds bounds_of(uint64_t pointer) {
     gs_bounds bounds = {0, 0};
     gs_memory_facts freed;
-    if (pointer < NULL_PAGE || gs_memory_bounds(pointer, &bounds))
+    if (pointer < NULL_PAGE || gs_memory_bounds(pointer, &bounds) || gs_quarantine_waits(pointer, &bounds))
         return bounds;
     if (gs_quarantine_find(pointer, &freed) || gs_memory_bounds(pointer - 1, &bounds) || !is_mapped(pointer))
         return bounds; /* freed, or the end of an allocation, or nothing */
@@ -127,7 +133,10 @@ void gs_launch_check_end(gs_dispatch *dispatch, const gs_launch *launch) {
     }
     if (dispatch->reports != NULL)
         munmap(dispatch->reports, report_bytes(code));
+    if (dispatch->group_checks != NULL)
+        gs_records_note_launch(launch, dispatch, dispatch->group_checks->footprint);
     gs_group_checks_end(dispatch->group_checks);
+    gs_shadow_checks_end(dispatch->shadow);
     free((void *)dispatch->bounds);
     free((void *)dispatch->memory);
 }
@@ -140,7 +149,9 @@ bool gs_launch_check_begin(gs_dispatch *dispatch, const gs_launch *launch) {
     dispatch->memory = launch->code->needs_memory ? list_memory() : NULL;
     dispatch->allows = (const void *)(uintptr_t)allows;
     dispatch->group_checks = gs_group_checks_begin(dispatch, launch->code);
+    dispatch->shadow = gs_is_checked(GS_CHECK_UNINIT) ? gs_shadow_checks_begin(dispatch, launch->code) : NULL;
     bool is_ready = dispatch->reports != NULL && dispatch->bounds != NULL &&
+                    (dispatch->shadow != NULL || !gs_is_checked(GS_CHECK_UNINIT)) &&
                     (dispatch->memory != NULL || !launch->code->needs_memory);
     if (!is_ready) {
         gs_context_lose(launch->module->context, "there is no memory for what checked mode needs for a launch");
@@ -150,6 +161,8 @@ bool gs_launch_check_begin(gs_dispatch *dispatch, const gs_launch *launch) {
 }
 
 /* --- For Python --------------------------------------------------------------------------------------- */
+
+GS_EXPORT bool gs_local_memory_at(uint64_t address) { return gs_is_local_memory(address); }
 
 GS_EXPORT bool gs_memory_at(uint64_t address, gs_memory_facts *facts) {
     return gs_memory_describe(address, facts) || gs_quarantine_find(address, facts) ||

@@ -90,10 +90,12 @@ static void visit_slowly(gs_local_shadow *shadow, uint32_t at, const gs_access *
 
 /* --- Words next to each other, of lanes next to each other ------------------------------------------- */
 
-#if defined(__GNUC__) && !defined(__clang__)
-#define ROW __attribute__((optimize("O3"))) /* vectorised */
-#else
+#if !defined(__GNUC__) || defined(__clang__)
 #define ROW
+#elif defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define ROW __attribute__((optimize("O3"), target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) /* vectorised */
+#else
+#define ROW __attribute__((optimize("O3")))
 #endif
 
 /* True if a stamp is no party of a race: it is from before the last barrier, or the work-item's own. */
@@ -221,6 +223,28 @@ static bool are_in_row(const gs_access *now, uint32_t first, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         differs |= addresses[i] - addresses[0] - (uint64_t)i * WORD_BYTES;
     return differs == 0;
+}
+
+bool gs_race_in_local_row(gs_group_state *here, uint64_t base, int64_t stride, uint64_t active, uint32_t first_item, uint64_t info) {
+    const uint64_t KIND = GS_ACCESS_LOCAL | GS_ACCESS_GENERIC | GS_ACCESS_ATOMIC | GS_ACCESS_SCATTERED;
+    if ((info & KIND) != GS_ACCESS_LOCAL || (info >> 16 & 0xffff) != WORD_BYTES || here->has_subgroup_barriers ||
+        here->tick == GS_LAST_TICK)
+        return false;
+    gs_local_shadow *shadow = &here->shadow;
+    uint32_t tick = here->tick << 16, since = here->since[GS_LOCAL_SPACE] << 16;
+    uint32_t first = (uint32_t)__builtin_ctzll(active), last = 63 - (uint32_t)__builtin_clzll(active), count = last - first + 1;
+    uint64_t offset = base + (uint64_t)(stride * (int64_t)first) - here->local, at = offset / WORD_BYTES;
+    uint16_t site = info & 0xffff;
+    bool writes = info & GS_ACCESS_WRITES;
+    if (offset % WORD_BYTES != 0 || at >= shadow->words)
+        return false;
+    if (stride == 0 && !writes)
+        return read_word(shadow, (uint32_t)at, tick, since, first_item + first, site) &&
+               read_word(shadow, (uint32_t)at, tick, since, first_item + last, site);
+    if (stride != WORD_BYTES || active >> first != UINT64_MAX >> (64 - count) || count > shadow->words - at)
+        return false;
+    return writes ? write_row(shadow, (uint32_t)at, count, tick, since, first_item + first, site)
+                  : read_row(shadow, (uint32_t)at, count, tick, since, first_item + first, site);
 }
 
 bool gs_race_in_local(const gs_access *now) {

@@ -14,6 +14,7 @@ typedef struct freed {
     char *base;
     uint64_t size, span, type, id;
     bool has_pages; /* they are held here */
+    bool waits;     /* for work that may still use it */
     const gs_host_stack *allocated_by, *freed_by;
 } freed;
 
@@ -53,12 +54,32 @@ static freed *add(const gs_allocation *allocation, const gs_host_stack *freed_by
     return added;
 }
 
-void gs_quarantine_note(const gs_allocation *allocation, const gs_host_stack *freed_by) {
+void gs_quarantine_note(const gs_allocation *allocation, const gs_host_stack *freed_by, bool waits) {
     if (!gs_is_checked(GS_CHECK_MEMORY) || allocation->backing > GS_BACKING_FILE)
         return;
     gs_lock(&lock);
-    add(allocation, freed_by);
+    add(allocation, freed_by)->waits = waits;
     gs_unlock(&lock);
+}
+
+void gs_quarantine_release(const gs_allocation *allocation) {
+    if (!gs_is_checked(GS_CHECK_MEMORY))
+        return;
+    gs_lock(&lock);
+    freed *found = find(allocation->base);
+    if (found != NULL && found->id == allocation->id)
+        found->waits = false;
+    gs_unlock(&lock);
+}
+
+bool gs_quarantine_waits(uint64_t address, gs_bounds *bounds) {
+    gs_lock(&lock);
+    const freed *found = find((const char *)(uintptr_t)address);
+    bool waits = found != NULL && found->waits;
+    if (waits)
+        *bounds = (gs_bounds){(uint64_t)(uintptr_t)found->base, (uint64_t)(uintptr_t)found->base + found->size};
+    gs_unlock(&lock);
+    return waits;
 }
 
 bool gs_quarantine_hold(const gs_allocation *allocation) {
@@ -94,10 +115,11 @@ bool gs_quarantine_find(uint64_t address, gs_memory_facts *facts) {
 
 size_t gs_quarantine_list(gs_bounds *into, size_t capacity) {
     gs_lock(&lock);
-    size_t count = next - first;
-    for (size_t each = 0; each < count && each < capacity; each++) {
-        const freed *from = place(first + each);
-        into[each] = (gs_bounds){(uint64_t)(uintptr_t)from->base, (uint64_t)(uintptr_t)from->base + from->span};
+    size_t count = 0;
+    for (uint64_t number = first; number < next; number++) {
+        const freed *from = place(number);
+        if (!from->waits && count++ < capacity)
+            into[count - 1] = (gs_bounds){(uint64_t)(uintptr_t)from->base, (uint64_t)(uintptr_t)from->base + from->span};
     }
     gs_unlock(&lock);
     return count;

@@ -4,14 +4,19 @@
 
 #include "memory/memory.h"
 
-/* Notes an allocation that the program has just freed, by the call that a host stack tells. */
-void gs_quarantine_note(const gs_allocation *allocation, const gs_host_stack *freed_by);
+/* Notes an allocation that the program has just freed, by the call that a host stack tells. With `waits`, work that was
+ * submitted before may use it until it is released. */
+void gs_quarantine_note(const gs_allocation *allocation, const gs_host_stack *freed_by, bool waits);
+void gs_quarantine_release(const gs_allocation *allocation);
 
 /* Keeps the pages of a freed allocation, empty. False: they may be used again. */
 bool gs_quarantine_hold(const gs_allocation *allocation);
 
 /* Describes the freed memory that an address lies in, if it lies in any. */
 bool gs_quarantine_find(uint64_t address, gs_memory_facts *facts);
+
+/* The bounds of the memory at an address that waits for work that uses it, if it does. */
+bool gs_quarantine_waits(uint64_t address, gs_bounds *bounds);
 
 /* All freed memory, unordered: how much there is, and as much of it as there is room for. */
 size_t gs_quarantine_list(gs_bounds *into, size_t capacity);

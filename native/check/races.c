@@ -2,8 +2,8 @@
  * orders. Compiled code tells of the accesses of all lanes before it makes them (compiler/instrument/races.py).
  *
  * Accesses of two work-items of a group are ordered by a barrier of the group that is a fence for the memory in question, and
- * by one of their sub-group. Those of two groups are ordered only by atomic operations (happens_before.c). Launches are not
- * compared with each other. */
+ * by one of their sub-group. Those of two groups are ordered only by atomic operations (happens_before.c). Launches are
+ * compared with each other elsewhere (order/records.c). */
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -11,6 +11,7 @@
 #include "check/access.h"
 #include "check/checks.h"
 #include "check/group_checks.h"
+#include "check/order/footprint.h"
 
 /* --- Same values ------------------------------------------------------------------------------------- */
 
@@ -34,6 +35,10 @@ static bool look_at(uint64_t address, uint32_t count, char *into) {
 static uint32_t written_value(const gs_access *of, uint32_t lane, uint64_t address, uint32_t count) {
     uint64_t first = address - gs_address_of(of, lane);
     uint32_t value = 0;
+    if (of->component_bytes == sizeof value && count == sizeof value && first % sizeof value == 0) {
+        memcpy(&value, value_of(of, lane, (uint32_t)first), sizeof value);
+        return value;
+    }
     for (uint32_t byte = 0; byte < count; byte++)
         value |= (uint32_t)(uint8_t)*value_of(of, lane, (uint32_t)first + byte) << 8 * byte;
     return value;
@@ -61,7 +66,7 @@ static bool writes_present(const gs_access *of, uint32_t lane, uint64_t address,
 static bool writes_same(const gs_shadow_cell *cell, const gs_access *of, uint32_t lane, uint64_t address, uint32_t count) {
     if (of->values == NULL)
         return false;
-    if (gs_stamp_run(cell->write) != of->here->run && cell->has_value)
+    if (gs_stamp_run(cell->write) != of->here->run && cell->has_value && !(cell->flags & GS_CELL_WRITE_ATOMIC))
         return cell->value == written_value(of, lane, address, count);
     return writes_present(of, lane, address, count, gs_stamp_item(cell->write));
 }
@@ -120,13 +125,49 @@ static inline bool has_readers(const gs_shadow_cell *cell, const gs_group_state 
            gs_stamp_tick(other) >= here->since[space] && !here->has_subgroup_barriers;
 }
 
+/* An atomic write takes the place of another write in a cell. The other is of interest to other groups still if it was not
+ * atomic, or of another group than this: it is kept as a stamp with its site in the place of the tick. */
+enum { BEFORE_WAS_ATOMIC = 1 << 15 };
+
+static uint64_t write_before(const gs_shadow_cell *cell, const gs_access *now) {
+    const gs_group_state *here = now->here;
+    uint32_t run = gs_stamp_run(cell->write);
+    bool was_atomic = cell->flags & GS_CELL_WRITE_ATOMIC, is_of_launch = run - here->first_run < here->run_count;
+    uint64_t known = was_atomic && gs_stamp_run(cell->before) - here->first_run < here->run_count ? cell->before : 0;
+    bool keeps = was_atomic && (run == here->run || (known != 0 && !(known & BEFORE_WAS_ATOMIC)));
+    if (now->space == GS_LOCAL_SPACE || !is_of_launch || keeps)
+        return known;
+    return gs_stamp(run, cell->write_site, gs_stamp_item(cell->write)) | (was_atomic ? BEFORE_WAS_ATOMIC : 0);
+}
+
+/* The write before the last, which was atomic. */
+static void race_with_before(const gs_shadow_cell *cell, const gs_access *now, uint32_t item, uint64_t address) {
+    uint64_t before = cell->before;
+    gs_access_stamp then = gs_stamp(gs_stamp_run(before), 1, before & GS_CELL_LAST_ITEM);
+    if (gs_stamp_run(then) == now->here->run || !is_concurrent(now->here, then, item, now->space) ||
+        (now->is_atomic && before & BEFORE_WAS_ATOMIC))
+        return;
+    gs_group_report kind = now->writes ? GS_RACE_WRITE_AFTER_WRITE : GS_RACE_READ_AFTER_WRITE;
+    report(now, item, address, kind, then, gs_stamp_tick(before), false);
+}
+
+/* The last write; of several atomic ones, one that is not the work-item's own. */
+static inline gs_access_stamp write_of_another(const gs_shadow_cell *cell, uint32_t item) {
+    if (!(cell->flags & GS_CELL_IS_SHARED) || gs_stamp_item(cell->write) != item)
+        return cell->write;
+    return gs_stamp(gs_stamp_run(cell->write), gs_stamp_tick(cell->write), cell->flags & GS_CELL_LAST_ITEM);
+}
+
 /* Work-item `item` reads the memory of a cell. */
 static inline void read_cell(gs_shadow_cell *cell, const gs_access *now, uint32_t item, uint64_t address) {
     const gs_group_state *here = now->here;
-    gs_access_stamp write = cell->write;
+    bool was_atomic = cell->flags & GS_CELL_WRITE_ATOMIC;
+    gs_access_stamp write = was_atomic ? write_of_another(cell, item) : cell->write;
+    if (was_atomic && cell->before != 0 && now->space == GS_GLOBAL_SPACE)
+        race_with_before(cell, now, item, address);
     if (is_concurrent(here, write, item, now->space) &&
-        !are_atomic(now, cell->flags & GS_CELL_WRITE_ATOMIC, cell->flags & GS_CELL_WRITE_NARROW, write)) {
-        bool wrote_too = cell->flags & GS_CELL_IS_SHARED && gs_stamp_run(write) == here->run &&
+        !are_atomic(now, was_atomic, cell->flags & GS_CELL_WRITE_NARROW, write)) {
+        bool wrote_too = !was_atomic && cell->flags & GS_CELL_IS_SHARED && gs_stamp_run(write) == here->run &&
                          item >= gs_stamp_item(write) && item <= (cell->flags & GS_CELL_LAST_ITEM);
         if (!wrote_too)
             report(now, item, address, GS_RACE_READ_AFTER_WRITE, write, cell->write_site, false);
@@ -164,15 +205,18 @@ static void race_with_reader(const gs_access *now, uint32_t item, uint64_t addre
 static inline void write_cell(gs_shadow_cell *cell, const gs_access *now, uint32_t lane, uint64_t address, uint32_t count) {
     const gs_group_state *here = now->here;
     uint32_t item = now->first_item + lane, flags = cell->flags, last = 0;
-    gs_access_stamp write = cell->write, then = write, own = now->now | item;
-    bool is_shared = false;
-    if (flags & GS_CELL_IS_SHARED && gs_stamp_item(then) == item) /* the other end of the range */
-        then = gs_stamp(gs_stamp_run(then), gs_stamp_tick(then), flags & GS_CELL_LAST_ITEM);
-    if (is_concurrent(here, then, item, now->space) &&
-        !are_atomic(now, flags & GS_CELL_WRITE_ATOMIC, flags & GS_CELL_WRITE_NARROW, then)) {
-        bool is_same = writes_same(cell, now, lane, address, count);
-        if (!is_same || gs_reports_same_values)
-            report(now, item, address, GS_RACE_WRITE_AFTER_WRITE, then, cell->write_site, is_same);
+    gs_access_stamp write = cell->write, then = write_of_another(cell, item), own = now->now | item;
+    bool was_atomic = flags & GS_CELL_WRITE_ATOMIC, is_shared = false, changes_nothing = false;
+    if (was_atomic && cell->before != 0 && now->space == GS_GLOBAL_SPACE)
+        race_with_before(cell, now, item, address);
+    if (is_concurrent(here, then, item, now->space)) {
+        bool is_same = are_atomic(now, was_atomic, flags & GS_CELL_WRITE_NARROW, then);
+        if (!is_same) {
+            is_same = writes_same(cell, now, lane, address, count);
+            changes_nothing = is_same && !gs_reports_same_values;
+            if (!changes_nothing)
+                report(now, item, address, GS_RACE_WRITE_AFTER_WRITE, then, cell->write_site, is_same);
+        }
         is_shared = is_same && gs_stamp_run(write) == here->run;
         if (is_shared) {
             uint32_t lowest = gs_stamp_item(write), highest = flags & GS_CELL_IS_SHARED ? flags & GS_CELL_LAST_ITEM : lowest;
@@ -180,19 +224,23 @@ static inline void write_cell(gs_shadow_cell *cell, const gs_access *now, uint32
             own = now->now | (lowest < item ? lowest : item);
         }
     }
-    if (gs_stamp_run(cell->read) != 0) {
+    if (gs_stamp_run(cell->read) != 0 && !changes_nothing) {
         race_with_reader(now, item, address, cell->read, flags & GS_CELL_READ_ATOMIC, cell->read_site);
         race_with_reader(now, item, address, cell->other_read, flags & GS_CELL_OTHER_ATOMIC, cell->other_site);
     }
     if (now->is_atomic && !(flags & GS_CELL_WRITE_ATOMIC) && gs_stamp_run(write) == here->run &&
         gs_stamp_item(write) == item && gs_stamp_tick(write) >= here->since[now->space])
         return; /* what is not atomic is in more races */
+    uint64_t before = now->is_atomic ? write_before(cell, now) : 0;
     flags &= GS_CELL_READ_ATOMIC | GS_CELL_OTHER_ATOMIC;
     flags |= is_shared ? GS_CELL_IS_SHARED | last : 0;
     flags |= (now->is_atomic ? GS_CELL_WRITE_ATOMIC : 0u) | (now->is_narrow ? GS_CELL_WRITE_NARROW : 0u);
     cell->write = own;
     cell->write_site = (uint16_t)now->site;
     cell->flags = (uint16_t)flags;
+    cell->before = before;
+    if (now->is_atomic)
+        return;
     cell->has_value = now->values != NULL;
     if (cell->has_value && now->space != GS_LOCAL_SPACE)
         cell->value = written_value(now, lane, address, count);
@@ -260,7 +308,12 @@ static uint64_t ends_of(uint64_t active) {
 
 void gs_race_access(uint64_t base, int64_t stride, uint64_t active, uint64_t first_item, uint64_t info, const void *values) {
     gs_group_state *here = gs_group_here;
-    if (here == NULL || active == 0)
+    if (here == NULL || active == 0 || gs_race_in_local_row(here, base, stride, active, (uint32_t)first_item, info))
+        return;
+    gs_footprint *footprint = here->dispatch->group_checks->footprint;
+    if (footprint != NULL && !(info & GS_ACCESS_LOCAL))
+        gs_footprint_add(footprint, here->group, base, stride, active, first_item, info);
+    if (!(info & GS_ACCESS_WATCHED))
         return;
     gs_access now = {
         .here = here,
@@ -301,4 +354,12 @@ void gs_race_access(uint64_t base, int64_t stride, uint64_t active, uint64_t fir
         }
         gs_group_tick(here);
     }
+}
+
+void gs_race_copy(uint64_t base, uint64_t distance, uint64_t count, uint64_t first_item, uint64_t info) {
+    gs_group_state *here = gs_group_here;
+    if (here == NULL || first_item != 0 || here->items == 1)
+        return; /* what one work-item does comes one after the other */
+    for (uint64_t each = 0; each < count; each++)
+        gs_race_access(base + each * distance, 0, 1, here->items, info, NULL);
 }

@@ -94,7 +94,8 @@ gs_shadow_cell *gs_shadow_split(gs_shadow_cell *word) {
         return NULL;
     for (int i = 0; i < SPLIT_CELLS; i++) {
         bytes[i] = *word;
-        bytes[i].value = word->value >> 8 * i & 0xff;
+        if (!(word->flags & GS_CELL_WRITE_ATOMIC))
+            bytes[i].value = word->value >> 8 * i & 0xff;
     }
     word->write = (uintptr_t)bytes;
     word->flags = GS_CELL_IS_SPLIT;

@@ -24,8 +24,13 @@ typedef struct gs_shadow_cell {
     gs_access_stamp write, read, other_read;
     uint16_t write_site, read_site, other_site;
     uint16_t flags; /* gs_cell_flag, and the last of the work-items that wrote the same value */
-    uint32_t value; /* what was written last: another thread may not have written it yet */
-    uint32_t has_value;
+    union {
+        struct {
+            uint32_t value; /* what was written last: another thread may not have written it yet */
+            uint32_t has_value;
+        };
+        uint64_t before; /* of an atomic write: one before it that the next group may be in a race with (races.c) */
+    };
 } gs_shadow_cell;
 
 enum {

@@ -21,7 +21,7 @@
     X(zeEventQueryKernelTimestamp, (ze_event_handle_t, ze_kernel_timestamp_result_t *))                              \
     X(zeDeviceGetProperties, (ze_device_handle_t, ze_device_properties_t *))                                         \
     X(zeContextDestroy, (ze_context_handle_t))                                                                       \
-    X(zeMemFree, (ze_context_handle_t, void *))
+    X(zeMemFreeExt, (ze_context_handle_t, const ze_memory_free_ext_desc_t *, void *))
 
 typedef struct gs_ze {
     ze_result_t (*zeCommandListHostSynchronize)(ze_command_list_handle_t, uint64_t); /* NULL in loaders before 1.9 */

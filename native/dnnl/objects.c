@@ -150,9 +150,12 @@ size_t gs_scalar_get(const gs_memory *scalar, void *value) {
 
 void gs_scalar_set(gs_memory *scalar, const void *value) { memcpy(scalar->scalar, value, scalar->scalar_size); }
 
+/* A primitive or memory may go while a stream still needs it: then the device keeps what it uses. */
 static void let_go(gs_memory *memory, int index) {
+    const ze_memory_free_ext_desc_t description = {.stype = ZE_STRUCTURE_TYPE_MEMORY_FREE_EXT_DESC,
+                                                   .freePolicy = ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE};
     if (memory->owned[index])
-        memory->engine->ze->zeMemFree(memory->engine->context, memory->handles[index]);
+        memory->engine->ze->zeMemFreeExt(memory->engine->context, &description, memory->handles[index]);
     memory->owned[index] = false;
 }
 

@@ -19,6 +19,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "check/host/device_memory.h"
 #include "faults/fault_arch.h"
 #include "faults/lost_context.h"
 #include "faults/source_lines.h"
@@ -191,6 +192,9 @@ static void on_signal(int signal, siginfo_t *info, void *state) {
     if (is_stop(info)) {
         if (at != NULL && gs_context_is_lost(self->scope->context))
             land(at, STOPPED, info, state);
+    } else if (signal == SIGSEGV && info->si_code == SEGV_ACCERR && gs_device_memory_is_checked() &&
+               gs_device_memory_touched(info->si_addr)) {
+        /* it is open now: the thread goes on */
     } else if (at != NULL && is_own_fault(info)) {
         land(at, gs_fault_signal(signal, state), info, state);
     } else {
@@ -209,11 +213,15 @@ static void install(void) {
     }
 }
 
-static runner *myself(void) {
+void gs_faults_install(void) {
     static pthread_once_t installed = PTHREAD_ONCE_INIT;
+    pthread_once(&installed, install);
+}
+
+static runner *myself(void) {
     if (self != NULL)
         return self;
-    pthread_once(&installed, install);
+    gs_faults_install();
     return new_runner();
 }
 

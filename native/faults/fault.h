@@ -30,6 +30,9 @@ typedef void (*gs_work)(void *argument, uint64_t number);
 bool gs_guard(gs_work work, void *argument, uint64_t number,
               void (*describe)(const void *argument, char *text, size_t capacity));
 
+/* Has faults handled from here on, also those of threads that do nothing for the device. */
+void gs_faults_install(void);
+
 /* For a description: what is known of the source of the code that was struck. NULL: nothing. */
 void gs_fault_name_lines(const gs_source_lines *lines);
 

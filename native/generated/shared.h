@@ -66,6 +66,9 @@ enum { GS_IMAGE_PITCH_ALIGNMENT = 16 };
 /* Each lane has an address of its own. */
 #define GS_ACCESS_SCATTERED UINT64_C(0x100000000000000)
 
+/* Work-items of the launch may meet there. */
+#define GS_ACCESS_WATCHED UINT64_C(0x200000000000000)
+
 /* Bytes; the records of devices begin at multiples of this. */
 enum { GS_ACTIVITY_LINE = 64 };
 
@@ -84,6 +87,8 @@ typedef enum gs_group_report {
     GS_RACE_WRITE_AFTER_READ = 1,
     GS_RACE_WRITE_AFTER_WRITE = 2,
     GS_DIVERGENT_BARRIER = 3,
+    GS_DIVERGENT_OPERATION = 4,
+    GS_INACTIVE_SOURCE = 5,
 } gs_group_report;
 
 /* How the bits of a channel are to be taken. SMALL_FLOAT has 11 or 10 bits, 5 of them exponent, and no sign; a
@@ -150,30 +155,77 @@ typedef struct gs_group_checks {
     const void *pass_barrier; /* 16 */
     const void *subgroup_barrier; /* 24 */
     const void *access; /* 32 */
-    uint32_t first_run; /* 40: the number of the first group among all */
-    uint32_t run_count; /* 44 */
-    uint64_t watched; /* 48: a bit for each argument whose accesses are to be told */
+    const void *copy; /* 40 */
+    uint32_t first_run; /* 48: the number of the first group among all */
+    uint32_t run_count; /* 52 */
+    uint64_t told; /* 56: a bit for each argument whose accesses are to be told */
+    uint64_t watched; /* 64: and for each where work-items of the launch may meet */
+    void *footprint; /* 72: a gs_footprint: what the launch accesses; or NULL */
 } gs_group_checks;
-_Static_assert(sizeof(gs_group_checks) == 56, "gs_group_checks has 56 bytes");
+_Static_assert(sizeof(gs_group_checks) == 80, "gs_group_checks has 80 bytes");
 _Static_assert(offsetof(gs_group_checks, begin_group) == 0, "gs_group_checks.begin_group is at 0");
 _Static_assert(offsetof(gs_group_checks, arrive) == 8, "gs_group_checks.arrive is at 8");
 _Static_assert(offsetof(gs_group_checks, pass_barrier) == 16, "gs_group_checks.pass_barrier is at 16");
 _Static_assert(offsetof(gs_group_checks, subgroup_barrier) == 24, "gs_group_checks.subgroup_barrier is at 24");
 _Static_assert(offsetof(gs_group_checks, access) == 32, "gs_group_checks.access is at 32");
-_Static_assert(offsetof(gs_group_checks, first_run) == 40, "gs_group_checks.first_run is at 40");
-_Static_assert(offsetof(gs_group_checks, run_count) == 44, "gs_group_checks.run_count is at 44");
-_Static_assert(offsetof(gs_group_checks, watched) == 48, "gs_group_checks.watched is at 48");
+_Static_assert(offsetof(gs_group_checks, copy) == 40, "gs_group_checks.copy is at 40");
+_Static_assert(offsetof(gs_group_checks, first_run) == 48, "gs_group_checks.first_run is at 48");
+_Static_assert(offsetof(gs_group_checks, run_count) == 52, "gs_group_checks.run_count is at 52");
+_Static_assert(offsetof(gs_group_checks, told) == 56, "gs_group_checks.told is at 56");
+_Static_assert(offsetof(gs_group_checks, watched) == 64, "gs_group_checks.watched is at 64");
+_Static_assert(offsetof(gs_group_checks, footprint) == 72, "gs_group_checks.footprint is at 72");
 
 /* What a kernel accesses that is checked for races: a bit for each argument, 63 for others. */
 typedef struct gs_shared_accesses {
     uint64_t read; /* 0 */
     uint64_t written; /* 8 */
     uint64_t shared; /* 16: not just at the number of the work-item */
+    uint64_t rows; /* 24: only at its number in rows, as long as an argument says */
+    uint64_t row_argument; /* 32: which argument that is */
 } gs_shared_accesses;
-_Static_assert(sizeof(gs_shared_accesses) == 24, "gs_shared_accesses has 24 bytes");
+_Static_assert(sizeof(gs_shared_accesses) == 40, "gs_shared_accesses has 40 bytes");
 _Static_assert(offsetof(gs_shared_accesses, read) == 0, "gs_shared_accesses.read is at 0");
 _Static_assert(offsetof(gs_shared_accesses, written) == 8, "gs_shared_accesses.written is at 8");
 _Static_assert(offsetof(gs_shared_accesses, shared) == 16, "gs_shared_accesses.shared is at 16");
+_Static_assert(offsetof(gs_shared_accesses, rows) == 24, "gs_shared_accesses.rows is at 24");
+_Static_assert(offsetof(gs_shared_accesses, row_argument) == 32, "gs_shared_accesses.row_argument is at 32");
+
+/* What a kernel accesses that may be uninitialised: a bit for each argument, 63 for others. */
+typedef struct gs_shadow_accesses {
+    uint64_t read; /* 0 */
+    uint64_t written; /* 8 */
+} gs_shadow_accesses;
+_Static_assert(sizeof(gs_shadow_accesses) == 16, "gs_shadow_accesses has 16 bytes");
+_Static_assert(offsetof(gs_shadow_accesses, read) == 0, "gs_shadow_accesses.read is at 0");
+_Static_assert(offsetof(gs_shadow_accesses, written) == 8, "gs_shadow_accesses.written is at 8");
+
+/* Where the shadow of memory lies that says which bits are uninitialised, and what kernels call where some are
+ * (native/check/uninitialised.h). */
+typedef struct gs_shadow_checks {
+    uint64_t lower; /* 0: the first address of the window that has a shadow */
+    uint64_t size; /* 8: of the window */
+    uint64_t distance; /* 16: from an address to its shadow */
+    uint64_t zeros; /* 24: where other addresses find that all is initialised */
+    uint64_t unread; /* 32: where their shadow is stored */
+    uint64_t inputs_are_written; /* 40: all of what the launch may read */
+    uint64_t outputs_are_written; /* 48: all of what it may write */
+    const void *begin_group; /* 56: functions */
+    const void *look_again; /* 64 */
+    const void *is_read_by_host; /* 72 */
+    const void *copy; /* 80 */
+} gs_shadow_checks;
+_Static_assert(sizeof(gs_shadow_checks) == 88, "gs_shadow_checks has 88 bytes");
+_Static_assert(offsetof(gs_shadow_checks, lower) == 0, "gs_shadow_checks.lower is at 0");
+_Static_assert(offsetof(gs_shadow_checks, size) == 8, "gs_shadow_checks.size is at 8");
+_Static_assert(offsetof(gs_shadow_checks, distance) == 16, "gs_shadow_checks.distance is at 16");
+_Static_assert(offsetof(gs_shadow_checks, zeros) == 24, "gs_shadow_checks.zeros is at 24");
+_Static_assert(offsetof(gs_shadow_checks, unread) == 32, "gs_shadow_checks.unread is at 32");
+_Static_assert(offsetof(gs_shadow_checks, inputs_are_written) == 40, "gs_shadow_checks.inputs_are_written is at 40");
+_Static_assert(offsetof(gs_shadow_checks, outputs_are_written) == 48, "gs_shadow_checks.outputs_are_written is at 48");
+_Static_assert(offsetof(gs_shadow_checks, begin_group) == 56, "gs_shadow_checks.begin_group is at 56");
+_Static_assert(offsetof(gs_shadow_checks, look_again) == 64, "gs_shadow_checks.look_again is at 64");
+_Static_assert(offsetof(gs_shadow_checks, is_read_by_host) == 72, "gs_shadow_checks.is_read_by_host is at 72");
+_Static_assert(offsetof(gs_shadow_checks, copy) == 80, "gs_shadow_checks.copy is at 80");
 
 /* A launch, as compiled code reads it (docs/internals/compiler.md). */
 typedef struct gs_dispatch {
@@ -191,8 +243,9 @@ typedef struct gs_dispatch {
     const void *memory; /* 120: checked mode: all of it, for `allows`; or NULL */
     const void *allows; /* 128: checked mode: a gs_allows_access; or NULL */
     const gs_group_checks *group_checks; /* 136: checked mode; or NULL */
+    const gs_shadow_checks *shadow; /* 144: checked mode; or NULL */
 } gs_dispatch;
-_Static_assert(sizeof(gs_dispatch) == 144, "gs_dispatch has 144 bytes");
+_Static_assert(sizeof(gs_dispatch) == 152, "gs_dispatch has 152 bytes");
 _Static_assert(offsetof(gs_dispatch, arguments) == 0, "gs_dispatch.arguments is at 0");
 _Static_assert(offsetof(gs_dispatch, global_offset) == 8, "gs_dispatch.global_offset is at 8");
 _Static_assert(offsetof(gs_dispatch, group_counts) == 32, "gs_dispatch.group_counts is at 32");
@@ -207,6 +260,7 @@ _Static_assert(offsetof(gs_dispatch, bounds) == 112, "gs_dispatch.bounds is at 1
 _Static_assert(offsetof(gs_dispatch, memory) == 120, "gs_dispatch.memory is at 120");
 _Static_assert(offsetof(gs_dispatch, allows) == 128, "gs_dispatch.allows is at 128");
 _Static_assert(offsetof(gs_dispatch, group_checks) == 136, "gs_dispatch.group_checks is at 136");
+_Static_assert(offsetof(gs_dispatch, shadow) == 144, "gs_dispatch.shadow is at 144");
 
 /* Compiled code: runs groups of a launch, numbered from 0, x fastest. */
 typedef void (*gs_run_groups)(const gs_dispatch *dispatch, uint64_t first, uint64_t count, char *local);
@@ -221,6 +275,42 @@ _Static_assert(sizeof(gs_launch_reports) == 24, "gs_launch_reports has 24 bytes"
 _Static_assert(offsetof(gs_launch_reports, sites) == 0, "gs_launch_reports.sites is at 0");
 _Static_assert(offsetof(gs_launch_reports, site_count) == 8, "gs_launch_reports.site_count is at 8");
 _Static_assert(offsetof(gs_launch_reports, dispatch) == 16, "gs_launch_reports.dispatch is at 16");
+
+/* One of two commands that are in a race, for Python. */
+typedef struct gs_race_party {
+    const char *what; /* 0: in words */
+    const char *function; /* 8: that appended it */
+    const void *stack; /* 16: of that call; or NULL */
+    const void *entry_point; /* 24: of a launch; else NULL */
+    const gs_dispatch *dispatch; /* 32: how large it was */
+    uint64_t site; /* 40 */
+    uint64_t group; /* 48: its number */
+    uint64_t item; /* 56: its number in the group */
+    uint32_t access; /* 64: 0: reads, 1: writes, 2: an atomic operation */
+    uint32_t is_exact; /* 68: 0: the work-item accessed bytes beside these */
+} gs_race_party;
+_Static_assert(sizeof(gs_race_party) == 72, "gs_race_party has 72 bytes");
+_Static_assert(offsetof(gs_race_party, what) == 0, "gs_race_party.what is at 0");
+_Static_assert(offsetof(gs_race_party, function) == 8, "gs_race_party.function is at 8");
+_Static_assert(offsetof(gs_race_party, stack) == 16, "gs_race_party.stack is at 16");
+_Static_assert(offsetof(gs_race_party, entry_point) == 24, "gs_race_party.entry_point is at 24");
+_Static_assert(offsetof(gs_race_party, dispatch) == 32, "gs_race_party.dispatch is at 32");
+_Static_assert(offsetof(gs_race_party, site) == 40, "gs_race_party.site is at 40");
+_Static_assert(offsetof(gs_race_party, group) == 48, "gs_race_party.group is at 48");
+_Static_assert(offsetof(gs_race_party, item) == 56, "gs_race_party.item is at 56");
+_Static_assert(offsetof(gs_race_party, access) == 64, "gs_race_party.access is at 64");
+_Static_assert(offsetof(gs_race_party, is_exact) == 68, "gs_race_party.is_exact is at 68");
+
+/* Two commands that nothing orders, and what both access, for Python. */
+typedef struct gs_command_race {
+    gs_race_party parties[2]; /* 0 */
+    uint64_t address; /* 144 */
+    uint64_t bytes; /* 152 */
+} gs_command_race;
+_Static_assert(sizeof(gs_command_race) == 160, "gs_command_race has 160 bytes");
+_Static_assert(offsetof(gs_command_race, parties) == 0, "gs_command_race.parties is at 0");
+_Static_assert(offsetof(gs_command_race, address) == 144, "gs_command_race.address is at 144");
+_Static_assert(offsetof(gs_command_race, bytes) == 152, "gs_command_race.bytes is at 152");
 
 /* Lies right before local memory (docs/internals/compiler.md). */
 typedef struct gs_memory_header {
@@ -332,6 +422,44 @@ _Static_assert(offsetof(gs_source_lines, sentences) == 16, "gs_source_lines.sent
 _Static_assert(offsetof(gs_source_lines, excerpts) == 24, "gs_source_lines.excerpts is at 24");
 _Static_assert(offsetof(gs_source_lines, location_count) == 32, "gs_source_lines.location_count is at 32");
 
+/* Where an argument goes in the parameters of a GPU's kernel. */
+typedef struct gs_parameter {
+    uint32_t source; /* 0: in the argument block */
+    uint32_t destination; /* 4: in the parameters */
+    uint32_t size; /* 8 */
+    uint32_t is_local; /* 12: it is a place in local memory, counted behind static */
+} gs_parameter;
+_Static_assert(sizeof(gs_parameter) == 16, "gs_parameter has 16 bytes");
+_Static_assert(offsetof(gs_parameter, source) == 0, "gs_parameter.source is at 0");
+_Static_assert(offsetof(gs_parameter, destination) == 4, "gs_parameter.destination is at 4");
+_Static_assert(offsetof(gs_parameter, size) == 8, "gs_parameter.size is at 8");
+_Static_assert(offsetof(gs_parameter, is_local) == 12, "gs_parameter.is_local is at 12");
+
+/* A kernel as a GPU runs it. Offsets are those of implicit parameters, -1 if it has none. */
+typedef struct gs_gpu_code {
+    uint64_t function; /* 0: a CUfunction */
+    uint32_t generation; /* 8: of the CUDA context that it is of */
+    uint32_t parameter_bytes; /* 12 */
+    const gs_parameter *parameters; /* 16 */
+    uint32_t parameter_count; /* 24 */
+    int32_t global_offset; /* 28 */
+    int32_t global_size; /* 32 */
+    int32_t work_dim; /* 36 */
+    int32_t enqueued_local_size; /* 40 */
+    int32_t print_buffer; /* 44 */
+} gs_gpu_code;
+_Static_assert(sizeof(gs_gpu_code) == 48, "gs_gpu_code has 48 bytes");
+_Static_assert(offsetof(gs_gpu_code, function) == 0, "gs_gpu_code.function is at 0");
+_Static_assert(offsetof(gs_gpu_code, generation) == 8, "gs_gpu_code.generation is at 8");
+_Static_assert(offsetof(gs_gpu_code, parameter_bytes) == 12, "gs_gpu_code.parameter_bytes is at 12");
+_Static_assert(offsetof(gs_gpu_code, parameters) == 16, "gs_gpu_code.parameters is at 16");
+_Static_assert(offsetof(gs_gpu_code, parameter_count) == 24, "gs_gpu_code.parameter_count is at 24");
+_Static_assert(offsetof(gs_gpu_code, global_offset) == 28, "gs_gpu_code.global_offset is at 28");
+_Static_assert(offsetof(gs_gpu_code, global_size) == 32, "gs_gpu_code.global_size is at 32");
+_Static_assert(offsetof(gs_gpu_code, work_dim) == 36, "gs_gpu_code.work_dim is at 36");
+_Static_assert(offsetof(gs_gpu_code, enqueued_local_size) == 40, "gs_gpu_code.enqueued_local_size is at 40");
+_Static_assert(offsetof(gs_gpu_code, print_buffer) == 44, "gs_gpu_code.print_buffer is at 44");
+
 /* A kernel compiled for one group size, or another variant of it, as Python makes it known. */
 typedef struct gs_code_description {
     gs_run_groups run; /* 0 */
@@ -351,8 +479,10 @@ typedef struct gs_code_description {
     uint32_t site_count; /* 88: where checkers may report something */
     uint32_t needs_memory; /* 92: whether it asks `allows` */
     gs_shared_accesses accesses; /* 96: what it tells the race checker */
+    gs_shadow_accesses shadow_accesses; /* 136: whose shadow it needs */
+    const gs_gpu_code *gpu; /* 152: NULL: it is code of the CPU */
 } gs_code_description;
-_Static_assert(sizeof(gs_code_description) == 120, "gs_code_description has 120 bytes");
+_Static_assert(sizeof(gs_code_description) == 160, "gs_code_description has 160 bytes");
 _Static_assert(offsetof(gs_code_description, run) == 0, "gs_code_description.run is at 0");
 _Static_assert(offsetof(gs_code_description, local_bytes) == 8, "gs_code_description.local_bytes is at 8");
 _Static_assert(offsetof(gs_code_description, private_bytes) == 16, "gs_code_description.private_bytes is at 16");
@@ -370,6 +500,8 @@ _Static_assert(offsetof(gs_code_description, lines) == 80, "gs_code_description.
 _Static_assert(offsetof(gs_code_description, site_count) == 88, "gs_code_description.site_count is at 88");
 _Static_assert(offsetof(gs_code_description, needs_memory) == 92, "gs_code_description.needs_memory is at 92");
 _Static_assert(offsetof(gs_code_description, accesses) == 96, "gs_code_description.accesses is at 96");
+_Static_assert(offsetof(gs_code_description, shadow_accesses) == 136, "gs_code_description.shadow_accesses is at 136");
+_Static_assert(offsetof(gs_code_description, gpu) == 152, "gs_code_description.gpu is at 152");
 
 /* What Python may know of an allocation. */
 typedef struct gs_allocation_facts {
@@ -380,8 +512,9 @@ typedef struct gs_allocation_facts {
     uint64_t id; /* 32 */
     int64_t fd; /* 40 */
     uint64_t imported; /* 48 */
+    uint64_t of_kind; /* 56: made by a device that is not the CPU */
 } gs_allocation_facts;
-_Static_assert(sizeof(gs_allocation_facts) == 56, "gs_allocation_facts has 56 bytes");
+_Static_assert(sizeof(gs_allocation_facts) == 64, "gs_allocation_facts has 64 bytes");
 _Static_assert(offsetof(gs_allocation_facts, base) == 0, "gs_allocation_facts.base is at 0");
 _Static_assert(offsetof(gs_allocation_facts, size) == 8, "gs_allocation_facts.size is at 8");
 _Static_assert(offsetof(gs_allocation_facts, device) == 16, "gs_allocation_facts.device is at 16");
@@ -389,6 +522,7 @@ _Static_assert(offsetof(gs_allocation_facts, type) == 24, "gs_allocation_facts.t
 _Static_assert(offsetof(gs_allocation_facts, id) == 32, "gs_allocation_facts.id is at 32");
 _Static_assert(offsetof(gs_allocation_facts, fd) == 40, "gs_allocation_facts.fd is at 40");
 _Static_assert(offsetof(gs_allocation_facts, imported) == 48, "gs_allocation_facts.imported is at 48");
+_Static_assert(offsetof(gs_allocation_facts, of_kind) == 56, "gs_allocation_facts.of_kind is at 56");
 
 /* What checked mode knows of the memory at an address. */
 typedef struct gs_memory_facts {

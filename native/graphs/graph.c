@@ -193,11 +193,13 @@ static void copy_signal(gs_command_buffer *buffer, gs_command *copy, gs_event *s
     }
 }
 
-static bool add_copy(gs_command_buffer *buffer, const gs_command *original) {
+static bool add_copy(gs_command_buffer *buffer, const gs_node *node) {
+    const gs_command *original = &node->command;
     gs_command *copy = malloc(sizeof *copy);
     if (copy == NULL)
         return false;
     *copy = *original;
+    copy->node = node;
     copy->targets = NULL;
     copy->target_count = 0;
     copy->signal = NULL;
@@ -241,7 +243,7 @@ static gs_command_buffer *make_program(const gs_graph *graph) {
         return NULL;
     buffer->was_cloned = counts;
     for (uint32_t each = 0; each < graph->node_count; each++)
-        if (!add_copy(buffer, &graph->nodes[each].command)) {
+        if (!add_copy(buffer, &graph->nodes[each])) {
             gs_command_buffer_drop(buffer);
             return NULL;
         }

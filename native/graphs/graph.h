@@ -9,6 +9,7 @@ enum { GS_NO_NODE = UINT32_MAX };
 
 /* One command of a graph. Its targets are events that the graph itself does not signal before. */
 typedef struct gs_node {
+    uint32_t index;            /* in its graph */
     enum gs_function function; /* that appended it */
     uint32_t strand;
     gs_command command;

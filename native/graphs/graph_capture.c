@@ -138,6 +138,7 @@ static gs_node *next_node(gs_graph *graph, uint32_t wait_count) {
     }
     gs_node *node = &graph->nodes[graph->node_count];
     memset(node, 0, sizeof *node);
+    node->index = graph->node_count;
     if (wait_count == 0)
         return node;
     node->edges = malloc(wait_count * sizeof *node->edges);
@@ -176,6 +177,7 @@ static void add_node(gs_graph *graph, gs_node *node, const gs_command *contents,
     gs_strand *strand = &graph->strands[node->strand];
     *command = *contents;
     command->next = NULL;
+    command->node = NULL;
     command->targets = targets;
     command->target_count = target_count;
     command->counter = NULL;

@@ -225,6 +225,8 @@ ze_result_t gs_zeImageCreate(ze_context_handle_t hContext, ze_device_handle_t hD
     gs_image image = {.context = (gs_context *)hContext, .device = (gs_device *)hDevice, .type = desc->type,
                       .layout = desc->format.layout};
     ze_result_t result = gs_context_check_device(function, image.context, image.device);
+    if (result == ZE_RESULT_SUCCESS && image.device->kind != NULL)
+        return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "zeImageCreate: the device has no images (maxImageDims2D is 0)");
     if (result == ZE_RESULT_SUCCESS)
         result = describe(function, desc, &image.view);
     if (result == ZE_RESULT_SUCCESS)

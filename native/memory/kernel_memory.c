@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "check/uninitialised.h"
 #include "memory/resources.h"
 
 /* How far an index is caught, in either direction: any 32-bit one in local memory whose elements have 8 bytes. In
@@ -77,10 +78,35 @@ static void give_up(size_t guard) {
         atomic_fetch_sub(&reserved, 2 * guard);
 }
 
+/* --- Local memory of all threads --------------------------------------------------------------------- */
+
+enum { MOST_LISTED = 1024 };
+static _Atomic uint64_t local_starts[MOST_LISTED], local_ends[MOST_LISTED];
+
+static void list_local(const region *of) {
+    for (size_t each = 0; each < MOST_LISTED; each++) {
+        uint64_t nobody = 0;
+        if (atomic_compare_exchange_strong(&local_starts[each], &nobody, UINT64_MAX)) {
+            atomic_store(&local_ends[each], (uintptr_t)of->start + of->size);
+            atomic_store(&local_starts[each], (uintptr_t)of->start);
+            return;
+        }
+    }
+}
+
+static void unlist_local(const region *of) {
+    for (size_t each = 0; each < MOST_LISTED; each++)
+        if (atomic_load(&local_starts[each]) == (uintptr_t)of->start)
+            atomic_store(&local_starts[each], 0);
+}
+
 /* --- Regions ----------------------------------------------------------------------------------------- */
 
 static void release(region *of) {
     if (of->start != NULL) {
+        if (of == &mine.local)
+            unlist_local(of);
+        gs_uninitialised_forget(of->start, of->size);
         munmap(of->start - of->guard, of->size + 2 * of->guard);
         give_up(of->guard);
     }
@@ -127,22 +153,42 @@ static bool grow(region *of, size_t size, size_t guard) {
     }
     release(of);
     *of = grown;
+    if (of == &mine.local)
+        list_local(of);
     return true;
 }
 
 static inline bool has_room(region *of, size_t size, size_t guard) { return size <= of->size || grow(of, size, guard); }
 
 /* Memory ends where its guard begins: most indices that go wrong are too large. */
-char *gs_kernel_memory(uint64_t local, uint64_t private, uint64_t saved) {
+static char *take(uint64_t local, uint64_t private, uint64_t saved, uint64_t step, uint32_t slot, uint32_t slots) {
     memory *own = &mine;
-    if (!has_room(&own->local, local + sizeof(gs_memory_header), LOCAL_GUARD) ||
+    if (!has_room(&own->local, local + sizeof(gs_memory_header) + (slots - 1) * step, LOCAL_GUARD) ||
         !has_room(&own->private, private, PRIVATE_GUARD) || !has_room(&own->saved, saved, SMALL_GUARD))
         return NULL;
-    char *start = own->local.start + own->local.size - local;
+    char *start = own->local.start + own->local.size - local - slot * step;
     gs_memory_header *header = gs_header_of(start);
     header->saved = own->saved.start;
     header->private = own->private.start + own->private.size - private;
     return start;
+}
+
+char *gs_kernel_memory(uint64_t local, uint64_t private, uint64_t saved) { return take(local, private, saved, 0, 0, 1); }
+
+char *gs_kernel_memory_slot(uint64_t local, uint64_t private, uint64_t saved, uint32_t slot) {
+    uint64_t step = local + sizeof(gs_memory_header) + GS_LOCAL_ALIGNMENT;
+    if (local > SIZE_MAX / 4 / GS_LOCAL_SLOTS)
+        return NULL;
+    return take(local, private, saved, step / GS_LOCAL_ALIGNMENT * GS_LOCAL_ALIGNMENT, slot, GS_LOCAL_SLOTS);
+}
+
+bool gs_is_local_memory(uint64_t address) {
+    for (size_t each = 0; each < MOST_LISTED; each++) {
+        uint64_t start = atomic_load_explicit(&local_starts[each], memory_order_relaxed);
+        if (start != 0 && address >= start && address < atomic_load_explicit(&local_ends[each], memory_order_relaxed))
+            return true;
+    }
+    return false;
 }
 
 static bool has(const region *of, const char *address) {

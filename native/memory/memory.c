@@ -7,7 +7,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "check/single_groups.h"
+#include "check/host/device_memory.h"
 #include "check/quarantine.h"
+#include "check/uninitialised.h"
+#include "objects/device_kind.h"
 #include "runtime/queue.h"
 #include "threads/lock.h"
 #include "threads/wait.h"
@@ -17,6 +21,8 @@
 static void *by_address;
 GS_STATIC_LOCK(lock, GS_SHORT_LOCK)
 static _Atomic uint64_t next_id = 1;
+
+uint64_t gs_memory_last_number(void) { return next_id - 1; }
 static _Atomic uint64_t host_used;
 
 /* ZE_SHARED_FORCE_DEVICE_ALLOC: shared memory counts as device memory. */
@@ -45,6 +51,16 @@ void gs_memory_unlock(void) { gs_unlock(&lock); }
 gs_allocation *gs_allocation_at(const gs_context *context, const void *pointer) {
     gs_allocation *found = gs_allocation_of_any(pointer);
     return found != NULL && found->context == context ? found : NULL;
+}
+
+gs_device *gs_memory_only_of(const void *pointer) {
+    if (!atomic_load_explicit(&gs_some_device_has_kind, memory_order_relaxed))
+        return NULL;
+    gs_lock(&lock);
+    const gs_allocation *found = gs_allocation_of_any(pointer);
+    gs_device *only = found != NULL && found->type == ZE_MEMORY_TYPE_DEVICE ? found->owner : NULL;
+    gs_unlock(&lock);
+    return only;
 }
 
 /* Asking the system costs a microsecond, and the answer stays the same. */
@@ -129,27 +145,60 @@ ze_result_t gs_allocation_enter(const gs_allocation *filled) {
     return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to record an allocation");
 }
 
+static const size_t MOST_VARIED = (size_t)1 << 30; /* bytes of an allocation that hold something else than zeros */
+
+/* Whose kind makes the memory: that of its device, or for what the host uses, too, one of the context that needs to. */
+static gs_device *owner_of(const gs_allocation *request) {
+    if (request->device != NULL && (request->device->kind != NULL || request->type == ZE_MEMORY_TYPE_DEVICE))
+        return request->device->kind != NULL ? request->device : NULL;
+    return gs_context_needs_kind(request->context);
+}
+
+static void unmake(gs_allocation *allocation) {
+    if (allocation->owner != NULL)
+        allocation->owner->kind->release(allocation->owner, allocation);
+    else
+        gs_pages_give(allocation->base, allocation->span);
+}
+
+/* Fills in where the memory is; says what is wrong. */
+static ze_result_t make(gs_allocation *request, size_t alignment) {
+    if (request->owner != NULL)
+        return request->owner->kind->allocate(request->owner, request, alignment);
+    request->base = gs_pages_take(request->size, alignment, &request->span);
+    if (request->base == NULL)
+        return gs_fail(request->charged ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
+                       "the system has no %llu bytes left", (unsigned long long)request->size);
+    gs_affinity_bind_memory(request->device != NULL ? request->device->affinity : NULL, request->base, request->span,
+                            request->type != ZE_MEMORY_TYPE_DEVICE);
+    return ZE_RESULT_SUCCESS;
+}
+
 static ze_result_t allocate(gs_allocation *request, size_t alignment, void **pointer) {
     request->allocated_by = gs_host_stack_take();
+    request->owner = owner_of(request);
+    if (request->owner != NULL && request->type == ZE_MEMORY_TYPE_SHARED)
+        request->charged = request->owner; /* it may all have to be there at once */
     gs_memory_free_deferred();
     ze_result_t result = gs_memory_charge(request->charged, request->size);
     if (result != ZE_RESULT_SUCCESS)
         return result;
-    request->backing = GS_BACKING_BLOCK;
+    request->backing = request->owner != NULL ? GS_BACKING_KIND : GS_BACKING_BLOCK;
     request->fd = -1;
-    request->base = gs_pages_take(request->size, alignment, &request->span);
-    if (request->base != NULL)
-        gs_affinity_bind_memory(request->device != NULL ? request->device->affinity : NULL, request->base, request->span,
-                                request->type != ZE_MEMORY_TYPE_DEVICE);
-    if (request->base == NULL)
-        result = gs_fail(request->charged ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
-                         "the system has no %llu bytes left", (unsigned long long)request->size);
-    else if ((result = gs_allocation_enter(request)) != ZE_RESULT_SUCCESS)
-        gs_pages_give(request->base, request->span);
-    if (result == ZE_RESULT_SUCCESS)
+    result = make(request, alignment);
+    if (result == ZE_RESULT_SUCCESS && (result = gs_allocation_enter(request)) != ZE_RESULT_SUCCESS)
+        unmake(request);
+    if (result == ZE_RESULT_SUCCESS) {
+        if (gs_vary_seed != 0 && request->owner == NULL)
+            gs_vary_contents(request->base, request->size < MOST_VARIED ? request->size : MOST_VARIED);
+        if (request->owner == NULL)
+            gs_uninitialised_allocate(request);
         *pointer = request->base;
-    else
+    } else
         gs_memory_uncharge(request->charged, request->size);
+    if (result == ZE_RESULT_SUCCESS && request->type == ZE_MEMORY_TYPE_DEVICE && request->owner == NULL &&
+        gs_device_memory_is_checked())
+        gs_device_memory_add(request->base, request->span);
     return result;
 }
 
@@ -163,9 +212,16 @@ static void withdraw(gs_allocation *allocation) {
 }
 
 static void release(gs_allocation *allocation) {
+    gs_quarantine_release(allocation);
     withdraw(allocation);
     gs_residency_end(allocation);
-    if (allocation->backing == GS_BACKING_FILE) {
+    if (gs_device_memory_is_checked())
+        gs_device_memory_remove(allocation->base);
+    if (allocation->backing == GS_BACKING_BLOCK)
+        gs_uninitialised_forget(allocation->base, allocation->span);
+    if (allocation->backing == GS_BACKING_KIND) {
+        unmake(allocation);
+    } else if (allocation->backing == GS_BACKING_FILE) {
         munmap(allocation->base, allocation->span);
     } else if (allocation->backing == GS_BACKING_BLOCK) {
         /* Pages that were moved to a file are others' to read: anonymous ones are given back, or none. */
@@ -177,7 +233,7 @@ static void release(gs_allocation *allocation) {
     }
     if (allocation->withdrawn)
         gs_memory_count_shared(allocation, -1);
-    if (allocation->backing <= GS_BACKING_FILE && !allocation->imported)
+    if ((allocation->backing <= GS_BACKING_FILE && !allocation->imported) || allocation->backing == GS_BACKING_KIND)
         gs_memory_uncharge(allocation->charged, allocation->size);
     free(allocation);
 }
@@ -242,8 +298,8 @@ bool gs_allocation_forget(gs_context *context, const void *base) {
     return found != NULL;
 }
 
-static ze_result_t free_pointer(enum gs_function function, gs_context *context, void *pointer, bool block,
-                                bool imported) {
+static ze_result_t free_pointer(enum gs_function function, gs_context *context, void *pointer,
+                                ze_driver_memory_free_policy_ext_flags_t policy, bool imported) {
     const gs_host_stack *caller = gs_host_stack_take(); /* before any lock */
     gs_lock(&lock);
     gs_allocation *found = gs_allocation_at(context, pointer);
@@ -253,25 +309,29 @@ static ze_result_t free_pointer(enum gs_function function, gs_context *context, 
         tdelete(found, &by_address, compare);
     gs_unlock(&lock);
     if (usable)
-        gs_quarantine_note(found, caller);
+        gs_quarantine_note(found, caller, policy != 0);
     else
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "%s: %p is not the start of %s of this context; was it freed before?",
                        gs_function_names[function], pointer, imported ? "an opened IPC handle" : "an allocation");
     withdraw(found);
-    if (block)
+    if (policy & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE)
         gs_queues_wait(context, NULL);
     found->deferred = (gs_deferred){.allocation = found, .context = context};
     defer(&found->deferred);
     return ZE_RESULT_SUCCESS;
 }
 
+/* No program has memory beyond this: x86-64 has no such addresses, and AArch64 ignores the top byte, so that a range which
+ * goes on there starts over at address 0. */
+static const uint64_t END_OF_MEMORY = UINT64_C(1) << 56;
+
 /* How many bytes may be used from `start`, which need not be ours. Virtual memory mapped piece by piece is
  * one range to the program, so neighbouring mappings count as one. */
 static uint64_t bytes_from(const char *start, uint64_t wanted) {
     const gs_allocation *found = gs_allocation_of_any(start);
     if (found == NULL)
-        return UINTPTR_MAX - (uintptr_t)start;
+        return END_OF_MEMORY - 1 - (uintptr_t)start % END_OF_MEMORY;
     const char *end = found->base + found->size;
     if (end < start) /* behind it, in its last page */
         return 0;
@@ -473,16 +533,15 @@ ze_result_t gs_zeMemAllocShared(ze_context_handle_t hContext, const ze_device_me
 }
 
 ze_result_t gs_zeMemFree(ze_context_handle_t hContext, void *ptr) {
-    return free_pointer(GS_FN_zeMemFree, (gs_context *)hContext, ptr, false, false);
+    return free_pointer(GS_FN_zeMemFree, (gs_context *)hContext, ptr, 0, false);
 }
 
 ze_result_t gs_zeMemFreeExt(ze_context_handle_t hContext, const ze_memory_free_ext_desc_t *pMemFreeDesc, void *ptr) {
-    bool block = pMemFreeDesc->freePolicy & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE;
-    return free_pointer(GS_FN_zeMemFreeExt, (gs_context *)hContext, ptr, block, false);
+    return free_pointer(GS_FN_zeMemFreeExt, (gs_context *)hContext, ptr, pMemFreeDesc->freePolicy, false);
 }
 
 ze_result_t gs_zeMemCloseIpcHandle(ze_context_handle_t hContext, const void *ptr) {
-    return free_pointer(GS_FN_zeMemCloseIpcHandle, (gs_context *)hContext, (void *)ptr, false, true);
+    return free_pointer(GS_FN_zeMemCloseIpcHandle, (gs_context *)hContext, (void *)ptr, 0, true);
 }
 
 ze_result_t gs_zeMemGetAddressRange(ze_context_handle_t hContext, const void *ptr, void **pBase, size_t *pSize) {

@@ -11,6 +11,7 @@ typedef enum gs_backing {
     GS_BACKING_BLOCK,  /* a block of pages.c, anonymous */
     GS_BACKING_FILE,   /* pages of a file descriptor mapped for this allocation alone */
     GS_BACKING_SYSTEM, /* the caller's own memory, never freed by us */
+    GS_BACKING_KIND, /* memory of a device that is not the CPU's, which frees it: objects/device_kind.h */
     GS_BACKING_MAPPING, /* virtual memory with physical memory behind it; unmapped, not freed */
 } gs_backing;
 
@@ -32,6 +33,8 @@ typedef struct gs_allocation {
     uint64_t span; /* bytes of whole pages that belong to it */
     gs_context *context;
     gs_device *device;  /* NULL: not bound to a device */
+    gs_device *owner;   /* of GS_BACKING_KIND: whose kind made it */
+    uint32_t generation; /* of that device, when it was made */
     gs_device *charged; /* the device whose memory it counts against, or NULL: host memory */
     ze_memory_type_t type;
     gs_backing backing;
@@ -41,6 +44,8 @@ typedef struct gs_allocation {
     bool imported; /* opened from an IPC handle: closed, not freed */
     ze_memory_atomic_attr_exp_flags_t atomics; /* as last set; all kinds work on a CPU anyway */
     const gs_host_stack *allocated_by; /* checked mode; NULL: not known */
+    uint64_t written_until; /* checked mode: how many of its first bytes were initialised ... */
+    uint64_t written_when;  /* ... when this was the number of check/uninitialised.c's changes */
     gs_resident *resident; /* shared memory: what of it counts as memory of which device */
     gs_deferred deferred;
 } gs_allocation;
@@ -50,6 +55,9 @@ void gs_memory_lock(void);
 void gs_memory_unlock(void);
 gs_allocation *gs_allocation_at(const gs_context *context, const void *pointer);
 gs_allocation *gs_allocation_of_any(const void *pointer); /* of whichever context */
+
+/* Whether the host must not touch the memory at an address, because only a device reaches it. */
+gs_device *gs_memory_only_of(const void *pointer);
 
 /* Makes a copy of the record known by address. */
 ze_result_t gs_allocation_enter(const gs_allocation *filled);
@@ -63,6 +71,9 @@ ze_result_t gs_memory_charge(gs_device *device, uint64_t size);
 bool gs_memory_try_charge(gs_device *device, uint64_t size, const gs_device **full);
 ze_result_t gs_memory_fail_full(const gs_device *full, uint64_t size);
 void gs_memory_uncharge(gs_device *device, uint64_t size);
+
+/* How many allocations there were so far: each has a number, its id. */
+uint64_t gs_memory_last_number(void);
 
 /* Adds an allocation that other processes can map to what its device shares, or takes it away for -1. */
 void gs_memory_count_shared(const gs_allocation *allocation, int sign);

@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "check/host/device_memory.h"
+#include "check/uninitialised.h"
 #include "memory/memory.h"
 #include "memory/memory_file.h"
 #include "memory/resources.h"
@@ -17,7 +19,7 @@ GS_EXPORT bool gs_allocation_find(const gs_context *context, const void *pointer
     const gs_allocation *found = gs_allocation_at(context, pointer);
     if (found != NULL)
         *facts = (gs_allocation_facts){(uintptr_t)found->base, found->size, (uintptr_t)found->device, found->type,
-                                       found->id, found->fd, found->imported};
+                                       found->id, found->fd, found->imported, found->owner != NULL};
     gs_memory_unlock();
     return found != NULL;
 }
@@ -41,6 +43,8 @@ static bool move_to_file(const gs_allocation *found, int fd) {
         return false;
     gs_affinity_bind_memory(found->device != NULL ? found->device->affinity : NULL, copy, found->span,
                             found->type != ZE_MEMORY_TYPE_DEVICE);
+    if (gs_device_memory_is_checked())
+        gs_device_memory_remove(found->base);
     copy_pages(copy, found->base, found->size);
     if (mremap(copy, found->span, found->span, MREMAP_MAYMOVE | MREMAP_FIXED, found->base) != MAP_FAILED)
         return true;
@@ -66,6 +70,7 @@ static void share(const gs_context *context, const void *pointer, uint64_t span)
     if (moved) {
         found->fd = fd;
         gs_memory_count_shared(found, 1);
+        gs_uninitialised_forget(found->base, found->span); /* other processes write to it now */
     }
     gs_memory_unlock();
     gs_engines_resume();
@@ -155,7 +160,8 @@ GS_EXPORT ze_result_t gs_mapping_add(gs_context *context, gs_device *device, voi
     return gs_allocation_enter(
         &(gs_allocation){.base = start, .size = size, .span = size, .context = context, .device = device,
                          .type = device != NULL ? ZE_MEMORY_TYPE_DEVICE : ZE_MEMORY_TYPE_HOST,
-                         .backing = GS_BACKING_MAPPING, .fd = -1});
+                         .backing = GS_BACKING_MAPPING, .fd = -1,
+                         .owner = device != NULL && device->kind != NULL ? device : NULL});
 }
 
 GS_EXPORT void gs_mapping_remove(gs_context *context, const void *start) { gs_allocation_forget(context, start); }

@@ -9,8 +9,8 @@
 
 ze_result_t gs_zeCommandListAppendBarrier(ze_command_list_handle_t hCommandList, ze_event_handle_t hSignalEvent,
                                           uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents) {
-    return gs_append(GS_FN_zeCommandListAppendBarrier, hCommandList, &(gs_command){.operation = GS_NOTHING},
-                     hSignalEvent, numWaitEvents, phWaitEvents);
+    return gs_append(GS_FN_zeCommandListAppendBarrier, hCommandList,
+                     &(gs_command){.operation = GS_NOTHING, .blocks_later = true}, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 /* The caches of a CPU are coherent: a barrier for ranges is a barrier. */
@@ -22,7 +22,8 @@ ze_result_t gs_zeCommandListAppendMemoryRangesBarrier(ze_command_list_handle_t h
         if (pRanges[each] == NULL && pRangeSizes[each] > 0)
             return gs_fail_pointer(GS_FN_zeCommandListAppendMemoryRangesBarrier, "an element of pRanges");
     return gs_append(GS_FN_zeCommandListAppendMemoryRangesBarrier, hCommandList,
-                     &(gs_command){.operation = GS_NOTHING}, hSignalEvent, numWaitEvents, phWaitEvents);
+                     &(gs_command){.operation = GS_NOTHING, .blocks_later = true}, hSignalEvent, numWaitEvents,
+                     phWaitEvents);
 }
 
 ze_result_t gs_zeCommandListAppendSignalEvent(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) {
@@ -32,8 +33,8 @@ ze_result_t gs_zeCommandListAppendSignalEvent(ze_command_list_handle_t hCommandL
 
 ze_result_t gs_zeCommandListAppendWaitOnEvents(ze_command_list_handle_t hCommandList, uint32_t numEvents,
                                                ze_event_handle_t *phEvents) {
-    return gs_append(GS_FN_zeCommandListAppendWaitOnEvents, hCommandList, &(gs_command){.operation = GS_NOTHING}, NULL,
-                     numEvents, phEvents);
+    return gs_append(GS_FN_zeCommandListAppendWaitOnEvents, hCommandList,
+                     &(gs_command){.operation = GS_NOTHING, .blocks_later = true}, NULL, numEvents, phEvents);
 }
 
 ze_result_t gs_zeCommandListAppendEventReset(ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent) {

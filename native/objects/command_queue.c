@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "check/host/host.h"
+#include "check/order/order.h"
 #include "faults/lost_context.h"
 #include "objects/list.h"
 
@@ -83,7 +84,12 @@ ze_result_t gs_zeDeviceSynchronize(ze_device_handle_t hDevice) {
 
 /* --- Fences -------------------------------------------------------------------------------------- */
 
-static void release_fence(gs_object *object) { gs_object_drop(((gs_fence *)object)->queue); }
+static void release_fence(gs_object *object) {
+    gs_fence *fence = (gs_fence *)object;
+    if (gs_order_is_checked())
+        gs_order_forget(&fence->order);
+    gs_object_drop(fence->queue);
+}
 
 ze_result_t gs_zeFenceCreate(ze_command_queue_handle_t hCommandQueue, const ze_fence_desc_t *desc,
                              ze_fence_handle_t *phFence) {
@@ -129,17 +135,24 @@ ze_result_t gs_zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout
     bool done = gs_futex_wait(&fence->futex, is_signalled_or_lost, fence, timeout, true) == GS_WAIT_DONE;
     if (checked)
         gs_host_wait_end(&wait);
+    if (done && gs_order_is_checked())
+        gs_order_host_saw_fence(fence);
     return gs_unless_lost(GS_FN_zeFenceHostSynchronize, queue->context,
                           done ? ZE_RESULT_SUCCESS : gs_not_ready(GS_FN_zeFenceHostSynchronize));
 }
 
 ze_result_t gs_zeFenceQueryStatus(ze_fence_handle_t hFence) {
-    return is_signalled(hFence) ? ZE_RESULT_SUCCESS : gs_not_ready(GS_FN_zeFenceQueryStatus);
+    bool done = is_signalled(hFence);
+    if (done && gs_order_is_checked())
+        gs_order_host_saw_fence((gs_fence *)hFence);
+    return done ? ZE_RESULT_SUCCESS : gs_not_ready(GS_FN_zeFenceQueryStatus);
 }
 
 ze_result_t gs_zeFenceReset(ze_fence_handle_t hFence) {
     if (gs_host_is_checked())
         gs_host_reset(hFence, GS_FN_zeFenceReset);
+    if (gs_order_is_checked())
+        gs_order_forget(&((gs_fence *)hFence)->order);
     gs_futex_set(&((gs_fence *)hFence)->futex, 0);
     return ZE_RESULT_SUCCESS;
 }

@@ -4,6 +4,7 @@
 
 #include "faults/lost_context.h"
 #include "memory/memory.h"
+#include "objects/device_kind.h"
 #include "runtime/queue.h"
 #include "threads/fork.h"
 #include "threads/lock.h"
@@ -40,6 +41,19 @@ GS_EXPORT void *gs_device_new(gs_driver *driver, gs_device *parent, uint32_t wid
     }
     gs_object_complete(device, NULL);
     return device;
+}
+
+_Atomic bool gs_some_device_has_kind;
+
+gs_device *gs_context_needs_kind(const gs_context *context) {
+    if (!atomic_load_explicit(&gs_some_device_has_kind, memory_order_relaxed))
+        return NULL;
+    if (context->device_count == 0)
+        return context->driver->needs_kind;
+    for (uint32_t each = 0; each < context->device_count; each++)
+        if (context->devices[each]->kind != NULL)
+            return context->devices[each];
+    return NULL;
 }
 
 /* Says which part of the machine a device is, so that other processes know it: `subdevice` is -1 for a whole one. */
@@ -179,16 +193,29 @@ static bool is_at_rest(void *root) {
     return !busy;
 }
 
+bool gs_device_has_lost_context(gs_device *device) {
+    bool found = false;
+    gs_lock(&contexts_lock);
+    for (const gs_context *each = contexts; each != NULL && !found; each = each->next)
+        found = gs_context_is_lost(each) && uses_part_of(each, root_of(device));
+    gs_unlock(&contexts_lock);
+    return found;
+}
+
+void gs_device_lose_contexts(gs_device *device, const char *sentence) {
+    gs_lock(&contexts_lock);
+    for (gs_context *each = contexts; each != NULL; each = each->next)
+        if (uses_part_of(each, root_of(device)))
+            gs_context_lose(each, sentence);
+    gs_unlock(&contexts_lock);
+}
+
 /* Stops what runs on a device, and loses every context that uses it. */
 GS_EXPORT void gs_device_reset(gs_device *device) {
     gs_device *root = root_of(device);
     if (!atomic_exchange(&root->was_reset, true))
         atomic_fetch_add(&root->driver->resets, 1);
-    gs_lock(&contexts_lock);
-    for (gs_context *each = contexts; each != NULL; each = each->next)
-        if (uses_part_of(each, root))
-            gs_context_lose(each, "the device was reset (zesDeviceReset)");
-    gs_unlock(&contexts_lock);
+    gs_device_lose_contexts(root, "the device was reset (zesDeviceReset)");
     gs_wait_moment(is_at_rest, root);
 }
 

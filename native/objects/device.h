@@ -10,11 +10,16 @@
 typedef struct gs_driver {
     gs_object object;
     struct gs_context *default_context; /* all devices; made on first use */
+    struct gs_device *needs_kind; /* its first device that is not the CPU's, or NULL */
     _Atomic uint32_t resets; /* of its devices, that the program has not been told of by zeDeviceGetStatus */
 } gs_driver;
 
+typedef struct gs_device_kind gs_device_kind; /* objects/device_kind.h */
+
 typedef struct gs_device {
     gs_object object;
+    const gs_device_kind *kind; /* NULL: the CPU */
+    void *of_kind;              /* what the kind keeps of it */
     gs_driver *driver;
     struct gs_device *parent; /* the root device of a sub-device, else NULL */
     gs_thread_pool *pool;
@@ -41,6 +46,12 @@ typedef struct gs_context {
 
 /* True if the context may be used with the device: the device or one of its parents was named. */
 bool gs_context_has_device(const gs_context *context, const gs_device *device);
+
+/* Whether one of those is lost and not destroyed. */
+bool gs_device_has_lost_context(gs_device *device);
+
+/* Loses every context that uses the device or a part of it. */
+void gs_device_lose_contexts(gs_device *device, const char *sentence);
 
 /* INVALID_ARGUMENT with a sentence if the context does not have the device, else success. */
 ze_result_t gs_context_check_device(enum gs_function function, const gs_context *context,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check/host/host.h"
+#include "check/order/order.h"
 #include "faults/lost_context.h"
 #include "graphs/graph.h"
 #include "runtime/queue.h"
@@ -190,6 +191,8 @@ ze_result_t gs_zeEventHostSignal(ze_event_handle_t hEvent) {
     uint64_t now = event->timestamps ? gs_timestamp() : 0;
     if (event->timestamps)
         gs_event_stamp(event, (gs_interval){now, now});
+    if (gs_order_is_checked())
+        gs_order_host_signals(event);
     gs_event_signal(event);
     return ZE_RESULT_SUCCESS;
 }
@@ -199,13 +202,23 @@ ze_result_t gs_zeEventHostReset(ze_event_handle_t hEvent) {
     ze_result_t result = forbid_counter_based(GS_FN_zeEventHostReset, event, "reset");
     if (result == ZE_RESULT_SUCCESS && gs_host_is_checked())
         gs_host_reset(event, GS_FN_zeEventHostReset);
+    if (result == ZE_RESULT_SUCCESS && gs_order_is_checked())
+        gs_order_forget(&event->order);
     if (result == ZE_RESULT_SUCCESS)
         gs_futex_set(&event->slot->futex, 0);
     return result;
 }
 
+/* The host looks at an event: what came before its signal has come before whatever the host does next. */
+static bool host_sees_signal(gs_event *event) {
+    bool is_signalled = gs_event_is_signalled(event);
+    if (is_signalled && gs_order_is_checked())
+        gs_order_host_saw_event(event);
+    return is_signalled;
+}
+
 ze_result_t gs_zeEventQueryStatus(ze_event_handle_t hEvent) {
-    return gs_event_is_signalled((gs_event *)hEvent) ? ZE_RESULT_SUCCESS : gs_not_ready(GS_FN_zeEventQueryStatus);
+    return host_sees_signal((gs_event *)hEvent) ? ZE_RESULT_SUCCESS : gs_not_ready(GS_FN_zeEventQueryStatus);
 }
 
 ze_result_t gs_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout) {
@@ -214,7 +227,7 @@ ze_result_t gs_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout
         return gs_fail(ZE_RESULT_ERROR_GRAPH_CAPTURE_UNSUPPORTED,
                        "zeEventHostSynchronize: the event is signalled by a graph that is being recorded, so that "
                        "nothing runs; end the capture (zeCommandListEndGraphCaptureExt) first");
-    if (gs_event_is_signalled(event))
+    if (host_sees_signal(event))
         return ZE_RESULT_SUCCESS;
     if (timeout == 0)
         return gs_not_ready(GS_FN_zeEventHostSynchronize);
@@ -229,6 +242,8 @@ ze_result_t gs_zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout
     bool reached = wait_for(&target, timeout, true, is_reached_or_lost) == GS_WAIT_DONE;
     if (checked)
         gs_host_wait_end(&wait);
+    if (reached && gs_order_is_checked())
+        gs_order_host_saw_event(event);
     gs_target_drop(&target);
     return gs_unless_lost(GS_FN_zeEventHostSynchronize, event->context,
                           reached ? ZE_RESULT_SUCCESS : gs_not_ready(GS_FN_zeEventHostSynchronize));
@@ -251,7 +266,7 @@ ze_result_t gs_zeEventQueryKernelTimestamp(ze_event_handle_t hEvent, ze_kernel_t
     ze_result_t result = check_timestamps(GS_FN_zeEventQueryKernelTimestamp, event);
     if (result != ZE_RESULT_SUCCESS)
         return result;
-    if (!gs_event_is_signalled(event))
+    if (!host_sees_signal(event))
         return gs_not_ready(GS_FN_zeEventQueryKernelTimestamp);
     *dstptr = gs_event_timestamps(event);
     return ZE_RESULT_SUCCESS;
@@ -268,7 +283,7 @@ static ze_result_t answer_one(enum gs_function function, gs_event *event, uint32
         *count = 1;
         return ZE_RESULT_SUCCESS;
     }
-    if (!gs_event_is_signalled(event))
+    if (!host_sees_signal(event))
         return gs_not_ready(function);
     *count = 1;
     *answer = true;

@@ -42,6 +42,7 @@ typedef struct gs_event {
     struct gs_graph *_Atomic capture; /* the graph being recorded in which a command signals it, or NULL */
     uint32_t captured_node;           /* the command; graph_session.c guards it */
     _Atomic uint64_t queue;   /* the id of the queue that was last given a command that signals it */
+    const struct gs_vector_clock *order; /* for the checker of races: what comes before its signal */
 } gs_event;
 
 /* What a waiter waits for, taken when the wait is appended. */

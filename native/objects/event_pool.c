@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "check/order/order.h"
 #include "memory/memory_file.h"
 #include "memory/page.h"
 #include "memory/resources.h"
@@ -137,6 +138,8 @@ ze_result_t gs_zeEventPoolCloseIpcHandle(ze_event_pool_handle_t hEventPool) {
 
 static void release_event(gs_object *object) {
     gs_event *event = (gs_event *)object;
+    if (gs_order_is_checked())
+        gs_order_forget(&event->order);
     if (event->heap != NULL && event->heap != &event->mapped) {
         if (event->slot->tracked != 0) /* the event's own counter is no other list's: leave it uncounted */
             gs_event_track(event, &event->slot->own, 0);

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/host/host.h"
 #include "images/image.h"
+#include "objects/device_kind.h"
 
 /* --- Life ------------------------------------------------------------------------------------------- */
 
@@ -117,6 +119,8 @@ static ze_result_t set_value(enum gs_function function, gs_kernel *kernel, uint3
     ze_result_t result = check_size(function, argument, index, size);
     if (result != ZE_RESULT_SUCCESS)
         return result;
+    if (size < argument->size && gs_host_is_checked())
+        gs_host_short_argument(function, kernel, index, size);
     memset(kernel->block + argument->offset, 0, argument->size);
     if (value != NULL)
         memcpy(kernel->block + argument->offset, value, size < argument->size ? size : argument->size);
@@ -304,8 +308,17 @@ ze_result_t gs_kernel_prepare(enum gs_function function, gs_kernel *kernel, gs_c
 
 /* Each group of a cooperative launch has a thread, and as many threads as the device has CPUs can run. */
 ze_result_t gs_zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_handle_t hKernel, uint32_t *totalGroupCount) {
-    *totalGroupCount = gs_thread_pool_width(((gs_kernel *)hKernel)->module->device->pool);
-    return ZE_RESULT_SUCCESS;
+    gs_kernel *kernel = (gs_kernel *)hKernel;
+    const gs_device *device = kernel->module->device;
+    if (device->kind == NULL) {
+        *totalGroupCount = gs_thread_pool_width(device->pool);
+        return ZE_RESULT_SUCCESS;
+    }
+    gs_code *code;
+    ze_result_t result = gs_kernel_prepare(GS_FN_zeKernelSuggestMaxCooperativeGroupCount, kernel, &code);
+    if (result == ZE_RESULT_SUCCESS)
+        *totalGroupCount = device->kind->most_groups(device, code, code->local_bytes);
+    return result;
 }
 
 /* --- The rest of a kernel's state -------------------------------------------------------------------- */

@@ -52,6 +52,8 @@ typedef struct gs_code {
     uint32_t site_count; /* where checkers may report something (check/launch_check.c) */
     bool needs_memory;   /* it asks which memory there is */
     gs_shared_accesses accesses;
+    gs_shadow_accesses shadow_accesses;
+    gs_gpu_code *gpu; /* NULL: it is code of the CPU */
     _Atomic uint64_t group_picoseconds; /* what a group took in the last launch; 0: not known yet */
     gs_cost_profile profile;            /* and how the groups differed */
 } gs_code;

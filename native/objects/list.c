@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/checks.h"
 #include "check/host/host.h"
+#include "check/order/order.h"
 #include "faults/lost_context.h"
 #include "graphs/graph.h"
 #include "objects/mutable.h"
@@ -299,11 +301,16 @@ ze_result_t gs_list_change_waits(gs_list *list, gs_command *command, uint32_t co
 }
 
 /* On an idle immediate list whose waits are over, a short command is done here and now; not if the device has CPUs
- * of its own, of which this thread knows nothing. */
+ * of its own, of which this thread knows nothing, or is no CPU. */
 static bool do_at_once(gs_list *list, const gs_command *description, gs_event *signal, uint32_t wait_count,
                        ze_event_handle_t *waits) {
     bool is_work = description->operation != GS_NOTHING;
-    if (!gs_command_is_short(description) || (is_work && list->queue.device->affinity != NULL))
+    if (gs_order_is_checked() && wait_count > 0)
+        return false; /* what it waits for is part of the command */
+    const gs_device *device = list->queue.device;
+    if (is_work && (device->affinity != NULL || device->kind != NULL))
+        return false;
+    if (!gs_command_is_short(description))
         return false;
     for (uint32_t each = 0; each < wait_count; each++)
         if (!gs_event_is_signalled((gs_event *)waits[each]))
@@ -357,6 +364,12 @@ static ze_result_t append_later(gs_list *list, const gs_command *description, gs
 ze_result_t gs_append(enum gs_function function, ze_command_list_handle_t hList, const gs_command *description,
                       ze_event_handle_t signal, uint32_t wait_count, ze_event_handle_t *waits) {
     gs_list *list = (gs_list *)hList;
+    gs_command with_origin;
+    if (gs_order_is_checked() || gs_is_checked(GS_CHECK_UNINIT)) {
+        with_origin = *description;
+        with_origin.origin = gs_host_call_now(function);
+        description = &with_origin;
+    }
     ze_result_t result = gs_list_check_signal(function, list, (gs_event *)signal);
     bool captured = false;
     if (gs_host_is_checked())

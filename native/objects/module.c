@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/host/device_memory.h"
 #include "faults/fault.h"
 #include "faults/watchdog.h"
 #include "memory/memory.h"
@@ -33,7 +34,11 @@ GS_EXPORT ze_result_t gs_globals_new(gs_context *context, gs_device *device, con
         free(globals);
         return result;
     }
+    if (gs_device_memory_is_checked())
+        gs_device_memory_open();
     memcpy(globals->base, image, size);
+    if (gs_device_memory_is_checked())
+        gs_device_memory_close();
     globals->references = 1;
     globals->context = context;
     gs_object_hold(context);
@@ -77,6 +82,7 @@ static void free_code(gs_code *code) {
     for (uint32_t each = 0; each < code->format_count; each++)
         free(code->formats[each]);
     free(code->formats);
+    free(code->gpu);
     free(code);
 }
 
@@ -223,6 +229,22 @@ static bool copy_formats(gs_code *code, const gs_code_description *from) {
     return true;
 }
 
+/* With its parameters behind it. */
+static bool copy_gpu_code(gs_code *code, const gs_gpu_code *from) {
+    if (from == NULL)
+        return true;
+    const size_t bytes = from->parameter_count * sizeof(gs_parameter);
+    gs_gpu_code *copy = malloc(sizeof *copy + bytes);
+    if (copy == NULL)
+        return false;
+    *copy = *from;
+    if (bytes > 0)
+        memcpy(copy + 1, from->parameters, bytes);
+    copy->parameters = (const gs_parameter *)(copy + 1);
+    code->gpu = copy;
+    return true;
+}
+
 static gs_variant variant_of(const gs_code_description *from) {
     return (gs_variant){.run = from->run,
                         .private_bytes = from->private_bytes,
@@ -234,7 +256,7 @@ static gs_variant variant_of(const gs_code_description *from) {
 /* Python calls these for one size of one kernel at a time; launches may look for code meanwhile. */
 GS_EXPORT bool gs_code_add(gs_module *module, gs_entry_point *entry_point, const gs_code_description *from) {
     gs_code *code = calloc(1, sizeof *code);
-    if (code == NULL || !copy_formats(code, from)) {
+    if (code == NULL || !copy_formats(code, from) || !copy_gpu_code(code, from->gpu)) {
         if (code != NULL)
             free_code(code);
         return false;
@@ -253,6 +275,7 @@ GS_EXPORT bool gs_code_add(gs_module *module, gs_entry_point *entry_point, const
     code->site_count = from->site_count;
     code->needs_memory = from->needs_memory;
     code->accesses = from->accesses;
+    code->shadow_accesses = from->shadow_accesses;
     memcpy(code->group_size, from->group_size, sizeof code->group_size);
     gs_lock(&module->lock);
     code->next = entry_point->codes;

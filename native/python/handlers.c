@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "check/launch_check.h"
+#include "check/order/records.h"
+#include "check/uninitialised.h"
 #include "check/session.h"
 #include "check/host/host_report.h"
 #include "memory/resources.h"
@@ -22,7 +24,10 @@ static PyObject *handlers[GS_FN_COUNT];
 static PyObject *compile_entry_point; /* of driver/kernel.py */
 static PyObject *add_variant, *remember_variant; /* of driver/variants.py */
 static PyObject *end_findings; /* of driver/checking/session.py, in checked mode */
+static PyObject *report_limits; /* of driver/checking/portability.py */
 static PyObject *report_launch; /* of driver/checking/kernel_findings.py */
+static PyObject *report_command_race; /* of driver/checking/command_races.py, in checked mode */
+static PyObject *report_unwritten_copy; /* of driver/checking/uninitialised_findings.py */
 static PyObject *report_host_finding; /* of driver/checking/host_findings.py, if the host is checked */
 
 /* A tuple of strings, or NULL. */
@@ -86,6 +91,9 @@ static ze_result_t load_handlers(const gs_settings *at, bool *interrupted) {
         remember_variant = gs_python.PyDict_GetItemString(table, "remember_variant");
         end_findings = gs_python.PyDict_GetItemString(table, "end_findings");
         report_launch = gs_python.PyDict_GetItemString(table, "report_launch");
+        report_command_race = gs_python.PyDict_GetItemString(table, "report_command_race");
+        report_limits = gs_python.PyDict_GetItemString(table, "report_limits");
+        report_unwritten_copy = gs_python.PyDict_GetItemString(table, "report_unwritten_copy");
         report_host_finding = gs_python.PyDict_GetItemString(table, "report_host_finding");
     }
     gs_python_leave(here);
@@ -233,11 +241,31 @@ bool gs_report_launch(const gs_code *code, const gs_launch_reports *reports) {
     return call_unasked(report_launch, code, (gs_word){.p = reports}) != 0;
 }
 
+bool gs_report_limits(const gs_code *code, uint64_t local_bytes) {
+    return call_unasked(report_limits, code, (gs_word){.u = local_bytes}) != 0;
+}
+
 void gs_end_findings(void) {
     uint64_t unused;
     char text[900];
     if (gs_python_is_started && end_findings != NULL && gs_python_is_usable(&gs_python))
         gs_python_call(end_findings, "", NULL, &unused, text, sizeof text);
+}
+
+bool gs_report_command_race(const gs_command_race *race) {
+    uint64_t answer = 0;
+    char text[900];
+    if (gs_python_is_started && report_command_race != NULL && gs_python_is_usable(&gs_python))
+        gs_python_call(report_command_race, "u", (const gs_word[]){{.p = race}}, &answer, text, sizeof text);
+    return answer != 0;
+}
+
+void gs_report_unwritten_copy(const char *source, uint64_t bytes, bool is_all, const gs_host_stack *appended_by) {
+    uint64_t unused;
+    char text[900];
+    const gs_word arguments[] = {{.p = source}, {.u = bytes}, {.u = is_all}, {.p = appended_by}};
+    if (gs_python_is_started && report_unwritten_copy != NULL && gs_python_is_usable(&gs_python))
+        gs_python_call(report_unwritten_copy, "uuuu", arguments, &unused, text, sizeof text);
 }
 
 uint64_t gs_report_host_finding(const char *finding) {

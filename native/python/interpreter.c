@@ -10,6 +10,7 @@
 #include "python/interpreter.h"
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -90,6 +91,16 @@ static void *open_second_libpython(const gs_settings *at) {
     return no_site != NULL ? opened : NULL;
 }
 
+/* Whoever first imports `signal`, as `subprocess` does, gives SIGINT a handler of Python's, and Ctrl-C would no longer end a
+ * program in C. So it is imported here, and the program keeps the handler that it has. */
+static void keep_signal_handlers(void) {
+    struct sigaction before;
+    bool is_known = sigaction(SIGINT, NULL, &before) == 0;
+    gs_python.PyRun_SimpleString("import _signal");
+    if (is_known)
+        sigaction(SIGINT, &before, NULL);
+}
+
 /* PYTHONHOME and PYTHONPATH of the program's environment are for some other Python: they are not read. */
 static void start_interpreter(const gs_settings *at, void *libpython) {
     int *ignore_environment = dlsym(libpython, "Py_IgnoreEnvironmentFlag");
@@ -101,6 +112,7 @@ static void start_interpreter(const gs_settings *at, void *libpython) {
             gs_python.Py_SetProgramName(name); /* Python keeps the pointer */
     }
     gs_python.Py_InitializeEx(0);
+    keep_signal_handlers();
     gs_python.PyEval_SaveThread();
 }
 

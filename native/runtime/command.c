@@ -7,7 +7,10 @@
 #include <sys/mman.h>
 
 #include "check/host/host.h"
+#include "check/order/order.h"
+#include "check/uninitialised.h"
 #include "faults/fault.h"
+#include "memory/crossing.h"
 #include "memory/page.h"
 #include "objects/external_semaphore.h"
 #include "objects/mutable.h"
@@ -67,19 +70,17 @@ void gs_command_describe(const void *subject, char *text, size_t capacity) {
     }
 }
 
-static void write_timestamp(void *argument, uint64_t unused) {
-    (void)unused;
-    *(uint64_t *)argument = gs_timestamp();
+static void write_timestamp(const gs_command *command) {
+    const uint64_t now = gs_timestamp();
+    gs_write_anywhere(command->timestamp, &now, sizeof now);
 }
 
-static void query_timestamps(void *argument, uint64_t unused) {
-    (void)unused;
-    const gs_command *command = argument;
+static void query_timestamps(const gs_command *command) {
     for (uint32_t each = 0; each < command->query.count; each++) {
         const uint64_t *offsets = command->query.offsets;
         uint64_t offset = offsets != NULL ? offsets[each] : each * sizeof(ze_kernel_timestamp_result_t);
         ze_kernel_timestamp_result_t result = gs_event_timestamps(command->query.events[each]);
-        memcpy(command->query.destination + offset, &result, sizeof result);
+        gs_write_anywhere(command->query.destination + offset, &result, sizeof result);
     }
 }
 
@@ -90,6 +91,8 @@ static void prefetch(char *start, uint64_t size) {
 }
 
 void gs_command_perform(const gs_command *command, gs_device *device) {
+    if (gs_command_cross(command))
+        return;
     switch (command->operation) {
     case GS_COPY:
         gs_copy(device->pool, command->copy.destination, command->copy.source, command->copy.size);
@@ -106,14 +109,16 @@ void gs_command_perform(const gs_command *command, gs_device *device) {
         prefetch(command->prefetch.start, command->prefetch.size);
         break;
     case GS_WRITE_TIMESTAMP:
-        gs_guard(write_timestamp, command->timestamp, 0, NULL);
+        write_timestamp(command);
         break;
     case GS_QUERY_TIMESTAMPS:
-        gs_guard(query_timestamps, (void *)command, 0, NULL);
+        query_timestamps(command);
         break;
     case GS_RESET_EVENT:
         if (gs_host_is_checked())
             gs_host_reset(command->reset, GS_FN_zeCommandListAppendEventReset);
+        if (gs_order_is_checked())
+            gs_order_forget(&command->reset->order);
         gs_futex_set(&command->reset->slot->futex, 0);
         break;
     case GS_HOST_FUNCTION:
@@ -128,6 +133,7 @@ void gs_command_perform(const gs_command *command, gs_device *device) {
     case GS_RUN_BUFFERS:
         break;
     }
+    gs_uninitialised_command(command);
 }
 
 bool gs_command_targets_are_reached(const gs_command *command) {
@@ -237,6 +243,8 @@ gs_command_buffer *gs_command_buffer_new(bool in_order) {
 void gs_command_buffer_drop(gs_command_buffer *buffer) {
     if (buffer == NULL || atomic_fetch_sub(&buffer->references, 1) != 1)
         return;
+    if (buffer->of_kind != NULL)
+        buffer->free_of_kind(buffer->of_kind);
     for (gs_command *each = buffer->first, *next; each != NULL; each = next) {
         next = each->next;
         gs_command_free(each);

@@ -2,6 +2,7 @@
 #ifndef GS_RUNTIME_COMMAND_H
 #define GS_RUNTIME_COMMAND_H
 
+#include "check/host_stack.h"
 #include "objects/event.h"
 
 typedef enum gs_operation {
@@ -32,6 +33,8 @@ typedef struct gs_command_buffer {
     uint64_t steps;      /* commands that advance the counter in one run */
     uint64_t runs;
     _Atomic uint32_t pending; /* runs that were started and have not ended; while there are any, nothing changes */
+    void *of_kind; /* what a device's kind keeps for its runs, or NULL, and how that is freed */
+    void (*free_of_kind)(void *of_kind);
     struct gs_mutable *mutables; /* the commands that have a name; the youngest name first */
 } gs_command_buffer;
 
@@ -59,6 +62,11 @@ typedef struct gs_command {
     gs_device *device;  /* that does it, or NULL: the one of the queue */
     gs_counter *counter; /* advanced to `step` when the command has ended, or NULL */
     uint64_t step;
+    /* For the checkers of races (check/order) and of uninitialised memory. */
+    gs_host_call origin; /* who appended it */
+    bool blocks_later;   /* a barrier or a wait: in a list that is not in order, what follows waits for it */
+    struct gs_submission *submission;
+    const struct gs_node *node; /* of an executable graph, of whose source it is a copy; else NULL */
     union {
         struct {
             char *destination;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/single_groups.h"
 #include "check/launch_check.h"
 #include "abi/printable.h"
 #include "faults/fault.h"
@@ -132,12 +133,9 @@ static void fail_on_exhausted(const char *what, const gs_code *code) {
         gs_say("", sentence, "; a part of its launch did not run");
 }
 
-static void run_variant(const job *job, uint32_t variant, uint64_t first, uint64_t count) {
-    const gs_variant *chosen = &job->code->variants[variant];
-    group_range here = {job, chosen, first, count,
-                        gs_kernel_memory(job->dispatch->local_bytes, chosen->private_bytes, chosen->saved_bytes)};
+static void run_range(group_range here) {
     if (here.local == NULL) {
-        fail_on_exhausted("memory for local and private variables", job->code);
+        fail_on_exhausted("memory for local and private variables", here.job->code);
         return;
     }
     gs_header_of(here.local)->group = NO_GROUP;
@@ -146,13 +144,28 @@ static void run_variant(const job *job, uint32_t variant, uint64_t first, uint64
     leave_floats(before);
 }
 
+static bool is_lost(void) { return gs_fault_scope_is_lost(gs_fault_scope_current()); }
+
+static void run_variant(const job *job, uint32_t variant, uint64_t first, uint64_t count) {
+    const gs_variant *chosen = &job->code->variants[variant];
+    const gs_dispatch *dispatch = job->dispatch;
+    if (!gs_runs_single_groups(dispatch)) {
+        char *local = gs_kernel_memory(dispatch->local_bytes, chosen->private_bytes, chosen->saved_bytes);
+        gs_local_here = (gs_bounds){0, 0};
+        run_range((group_range){job, chosen, first, count, local});
+        return;
+    }
+    for (uint64_t group = first; group < first + count && !is_lost(); group++) {
+        char *local = gs_single_group_memory(dispatch, chosen->private_bytes, chosen->saved_bytes);
+        run_range((group_range){job, chosen, gs_varied_group(dispatch, group), 1, local});
+    }
+}
+
 static uint64_t time_variant(const job *job, uint32_t variant, uint64_t first, uint64_t count) {
     uint64_t start = gs_clock(CLOCK_THREAD_CPUTIME_ID); /* whoever else gets this CPU does not count */
     run_variant(job, variant, first, count);
     return gs_clock(CLOCK_THREAD_CPUTIME_ID) - start;
 }
-
-static bool is_lost(void) { return gs_fault_scope_is_lost(gs_fault_scope_current()); }
 
 /* Runs some of the groups in two ways, which take turns at being the first. Returns how many groups. */
 static uint64_t run_trial(const job *job, uint64_t first, uint64_t count) {
@@ -171,9 +184,9 @@ static uint64_t run_trial(const job *job, uint64_t first, uint64_t count) {
 }
 
 static void run_groups(const job *job, uint64_t first, uint64_t count) {
-    uint64_t end = first + count;
-    if (job->code->variant_count > 1)
-        first += run_trial(job, first, count);
+    uint64_t end = first + count, tried = job->code->variant_count > 1;
+    while (tried > 0 && first < end && !is_lost())
+        first += tried = run_trial(job, first, end - first);
     if (first < end && !is_lost())
         run_variant(job, job->code->preferred, first, end - first);
 }
@@ -347,6 +360,9 @@ static void perform_one(const gs_launch *launch, gs_device *device) {
         return;
     dispatch.work_dimensions = count_dimensions(&dispatch);
     dispatch.streams = job.end >= STREAM_ITEMS / items_of(job.code);
+    if (gs_most_items != 0 && (items_of(job.code) > gs_most_items || dispatch.local_bytes > gs_most_local) &&
+        gs_report_limits(job.code, dispatch.local_bytes))
+        gs_context_lose(launch->module->context, "a launch asks for more than GROUNDSTATE_CHECK_DEVICE has");
     if (job.code->site_count > 0 && !gs_launch_check_begin(&dispatch, launch))
         return;
     if (job.code->format_count > 0)

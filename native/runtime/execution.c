@@ -1,10 +1,14 @@
 /* What happens to a command of a queue: it waits for its events, runs, retires and signals. */
 #include "runtime/execution.h"
 
+#include "check/host/device_memory.h"
 #include "check/host/host.h"
+#include "check/order/order.h"
 #include "faults/fault.h"
 #include "faults/lost_context.h"
+#include "objects/device_kind.h"
 #include "objects/external_semaphore.h"
+#include "objects/list.h"
 
 void gs_command_mark_pending(gs_command *command, int32_t change) {
     if (command->signal != NULL)
@@ -81,8 +85,7 @@ gs_turn gs_queue_turn(const gs_queue *queue) {
     return (gs_turn){queue->runnable.scheduler, queue->runnable.rank};
 }
 
-/* Does the work of a command; false if the context is lost, by this command or another. */
-static bool perform(gs_queue *queue, const gs_command *command) {
+bool gs_command_work(gs_queue *queue, const gs_command *command) {
     const gs_fault_scope scope = {queue->context, gs_command_describe, command};
     bool is_function = command->operation == GS_HOST_FUNCTION;
     bool guarded = command->operation != GS_NOTHING && !is_function;
@@ -96,11 +99,19 @@ static bool perform(gs_queue *queue, const gs_command *command) {
     }
     const gs_fault_scope *before = guarded ? gs_fault_scope_enter(&scope) : NULL;
     gs_gate_enter();
+    bool opens = gs_device_memory_is_checked() && !is_function;
+    if (opens)
+        gs_device_memory_open();
     gs_device *device = command->device != NULL ? command->device : queue->device;
     gs_device_activity *record = gs_command_is_work(command) ? device->activity : NULL;
     gs_activity_begin((gs_activity){record, queue->ordinal != GS_ORDINAL_COMPUTE});
-    gs_command_perform(command, device);
+    if (device->kind != NULL && record != NULL)
+        device->kind->perform(device, queue->context, command);
+    else
+        gs_command_perform(command, device);
     gs_activity_end();
+    if (opens)
+        gs_device_memory_close();
     gs_gate_leave();
     if (is_ranked)
         gs_made_progress(gs_turn_begin((gs_turn){0}));
@@ -146,27 +157,25 @@ static void note_step(gs_queue *queue, const gs_command *command, uintptr_t how_
         atomic_store_explicit(&queue->step, (uintptr_t)command | how_far, memory_order_release);
 }
 
-/* Runs one command that is not itself a run of command buffers. `last_of`: the submitted command that ends with it.
- * In a lost context it only passes through: nothing is done and nothing is signalled. */
-static void execute(gs_queue *queue, gs_command *command, uint64_t base, gs_command *last_of) {
-    bool timed = command->signal != NULL && command->signal->timestamps;
+bool gs_command_begin(gs_queue *queue, const gs_command *command) {
     note_step(queue, command, 0);
     bool ready = wait_for_events(queue, command);
     if (queue->runnable.is_listed && waits_for_others(command))
         gs_runnable_end(&queue->runnable);
     ready = ready && pass_semaphores(queue, command);
-    gs_interval interval = {timed ? gs_timestamp() : 0, 0};
     note_step(queue, command, GS_STEP_HAS_BEGUN);
-    if (!ready || !perform(queue, command)) {
+    return ready;
+}
+
+void gs_command_end(gs_queue *queue, gs_command *command, uint64_t base, gs_command *last_of, gs_interval interval) {
+    if (gs_context_is_lost(queue->context)) {
         if (last_of != NULL)
             retire(queue, last_of);
         return;
     }
     note_step(queue, command, GS_STEP_IS_DONE);
-    if (timed) {
-        interval.end = gs_timestamp();
+    if (command->signal != NULL && command->signal->timestamps)
         gs_event_stamp(command->signal, interval);
-    }
     if (last_of != NULL && last_of != command)
         retire_and_signal(queue, last_of, command, base);
     else {
@@ -174,6 +183,27 @@ static void execute(gs_queue *queue, gs_command *command, uint64_t base, gs_comm
             retire(queue, last_of);
         signal_end(command->signal, command->counter, base + command->step);
     }
+}
+
+/* Runs one command that is not itself a run of command buffers. `last_of`: the submitted command that ends with it;
+ * `in_order`: it comes after all before it. In a lost context it only passes through: nothing is done and nothing is
+ * signalled. */
+static void execute(gs_queue *queue, gs_command *command, uint64_t base, gs_command *last_of, bool in_order) {
+    bool timed = command->signal != NULL && command->signal->timestamps;
+    bool ready = gs_command_begin(queue, command);
+    gs_interval interval = {timed ? gs_timestamp() : 0, 0};
+    if (ready && gs_order_is_checked())
+        gs_order_start(queue, command, in_order);
+    bool done = ready && gs_command_work(queue, command);
+    if (gs_order_is_checked()) {
+        if (done)
+            gs_order_end(queue, command, in_order);
+        else
+            gs_order_abandon();
+    }
+    if (timed)
+        interval.end = gs_timestamp();
+    gs_command_end(queue, command, base, last_of, interval);
 }
 
 /* Runs of an executable graph wait for those that were submitted before. */
@@ -192,28 +222,18 @@ static void wait_for_turn(gs_queue *queue, gs_command *command) {
     queue->waits = false;
 }
 
-static void execute_buffers(gs_queue *queue, gs_command *command) {
-    bool retired = false;
-    bool ends_here = command->signal == NULL && command->counter == NULL && command->run.fence == NULL;
-    wait_for_events(queue, command);
-    if (queue->runnable.is_listed && waits_for_others(command))
+bool gs_run_ends_with_its_last(const gs_command *run) {
+    return run->signal == NULL && run->counter == NULL && run->run.fence == NULL;
+}
+
+void gs_run_begin(gs_queue *queue, gs_command *run) {
+    wait_for_events(queue, run);
+    if (queue->runnable.is_listed && waits_for_others(run))
         gs_runnable_end(&queue->runnable);
-    wait_for_turn(queue, command);
-    gs_interval interval = {gs_timestamp(), 0};
-    for (uint32_t each = 0; each < command->run.count; each++) {
-        gs_run *run = &command->run.runs[each];
-        bool last_buffer = ends_here && each + 1 == command->run.count;
-        if (gs_host_is_checked())
-            queue->step_buffer = each;
-        for (gs_command *inner = run->buffer->first; inner != NULL; inner = inner->next) {
-            if (gs_context_is_lost(queue->context))
-                break;
-            bool last = last_buffer && inner->next == NULL;
-            execute(queue, inner, run->base, last ? command : NULL);
-            retired |= last;
-        }
-    }
-    interval.end = gs_timestamp();
+    wait_for_turn(queue, run);
+}
+
+void gs_run_end(gs_queue *queue, gs_command *command, gs_interval interval, bool retired) {
     if (command->signal != NULL && command->signal->timestamps)
         gs_event_stamp(command->signal, interval);
     if (!retired)
@@ -233,19 +253,69 @@ static void execute_buffers(gs_queue *queue, gs_command *command) {
         gs_event_signal(command->signal);
 }
 
-void gs_queue_execute(gs_queue *queue, gs_command *command) {
-    if (command->operation == GS_RUN_BUFFERS)
-        execute_buffers(queue, command);
-    else
-        execute(queue, command, 0, command);
+/* True for the queue of an immediate list whose commands come one after the other. */
+static bool is_in_order(const gs_queue *queue) {
+    return queue->owner->kind == GS_KIND_COMMAND_LIST && ((const gs_list *)queue->owner)->in_order;
+}
+
+static void execute_buffers(gs_queue *queue, gs_command *command) {
+    bool retired = false;
+    bool ends_here = gs_run_ends_with_its_last(command);
+    gs_run_begin(queue, command);
+    if (gs_order_is_checked())
+        gs_order_enter_buffers(queue, command);
+    gs_interval interval = {gs_timestamp(), 0};
+    for (uint32_t each = 0; each < command->run.count; each++) {
+        gs_run *run = &command->run.runs[each];
+        bool last_buffer = ends_here && each + 1 == command->run.count;
+        if (gs_host_is_checked())
+            queue->step_buffer = each;
+        bool in_order = run->buffer->counter != NULL && command->run.turns == NULL;
+        for (gs_command *inner = run->buffer->first; inner != NULL; inner = inner->next) {
+            if (gs_context_is_lost(queue->context))
+                break;
+            bool last = last_buffer && inner->next == NULL;
+            execute(queue, inner, run->base, last ? command : NULL, in_order);
+            retired |= last;
+        }
+        if (gs_order_is_checked())
+            gs_order_between_buffers(queue);
+    }
+    interval.end = gs_timestamp();
+    if (gs_order_is_checked())
+        gs_order_leave_buffers(queue, command->signal, command->run.fence);
+    gs_run_end(queue, command, interval, retired);
+}
+
+void gs_command_complete(gs_queue *queue, gs_command *command) {
     queue->completed++;
     gs_futex_notify(&queue->futex);
     gs_command_free(command);
 }
 
+void gs_queue_execute(gs_queue *queue, gs_command *command) {
+    if (queue->device->kind != NULL) {
+        queue->device->kind->execute(queue, command);
+        return;
+    }
+    if (gs_order_is_checked())
+        gs_order_begin(queue, command);
+    if (command->operation == GS_RUN_BUFFERS)
+        execute_buffers(queue, command);
+    else
+        execute(queue, command, 0, command, is_in_order(queue));
+    if (gs_order_is_checked())
+        gs_order_done(command);
+    gs_command_complete(queue, command);
+}
+
 void gs_queue_execute_claimed(gs_queue *queue, gs_command *command) {
     queue->submitted++;
-    execute(queue, command, 0, NULL);
+    if (gs_order_is_checked())
+        gs_order_begin(queue, command);
+    execute(queue, command, 0, NULL, is_in_order(queue));
+    if (gs_order_is_checked())
+        gs_order_done(command);
     queue->retired++;
     queue->completed++;
     gs_futex_notify(&queue->futex);

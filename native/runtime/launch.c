@@ -6,6 +6,7 @@
 
 #include "check/host/host.h"
 #include "memory/memory.h"
+#include "objects/device_kind.h"
 #include "objects/list.h"
 
 /* --- Life ------------------------------------------------------------------------------------------- */
@@ -154,8 +155,15 @@ static ze_result_t check_counts(enum gs_function function, const gs_list *list, 
     if (groups > UINT64_MAX / 4)
         return gs_fail(ZE_RESULT_ERROR_INVALID_SIZE, "%s: %u x %u x %u groups are more than can be counted", name,
                        counts->groupCountX, counts->groupCountY, counts->groupCountZ);
+    const gs_device_kind *kind = list->device->kind;
+    const uint32_t each[3] = {counts->groupCountX, counts->groupCountY, counts->groupCountZ};
+    for (int axis = 0; kind != NULL && axis < 3; axis++)
+        if (each[axis] > kind->most_counts[axis])
+            return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                           "%s: %u groups along axis %d are more than the device's %u (maxGroupCount)", name, each[axis], axis,
+                           kind->most_counts[axis]);
     uint32_t most = gs_thread_pool_width(list->device->pool);
-    if (cooperative && groups > most)
+    if (cooperative && kind == NULL && groups > most)
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "%s: %u x %u x %u groups cannot run at the same time; the most is %u "
                        "(zeKernelSuggestMaxCooperativeGroupCount)",
@@ -193,6 +201,20 @@ ze_result_t gs_launch_renew(enum gs_function function, const gs_list *list, gs_l
     return ZE_RESULT_SUCCESS;
 }
 
+/* How many groups run at once on a device that is no CPU depends on the kernel. */
+static ze_result_t check_cooperation(enum gs_function function, const gs_device *device, const gs_launch *launch) {
+    if (!launch->cooperative || device->kind == NULL)
+        return ZE_RESULT_SUCCESS;
+    const uint64_t *counts = launch->dispatch.group_counts;
+    uint32_t most = device->kind->most_groups(device, launch->code, launch->dispatch.local_bytes);
+    if (counts[0] * counts[1] * counts[2] <= most)
+        return ZE_RESULT_SUCCESS;
+    return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                   "%s: %u x %u x %u groups cannot run at the same time; the most is %u "
+                   "(zeKernelSuggestMaxCooperativeGroupCount)",
+                   gs_function_names[function], (unsigned)counts[0], (unsigned)counts[1], (unsigned)counts[2], most);
+}
+
 static ze_result_t append_direct(enum gs_function function, ze_command_list_handle_t hList, ze_kernel_handle_t hKernel,
                                  const ze_group_count_t *counts, bool cooperative, ze_event_handle_t signal,
                                  uint32_t wait_count, ze_event_handle_t *waits) {
@@ -205,6 +227,11 @@ static ze_result_t append_direct(enum gs_function function, ze_command_list_hand
         return result;
     set_counts(launch, counts);
     launch->cooperative = cooperative;
+    result = check_cooperation(function, list->device, launch);
+    if (result != ZE_RESULT_SUCCESS) {
+        gs_launch_free(launch);
+        return result;
+    }
     return append(function, hList, launch, signal, wait_count, waits);
 }
 

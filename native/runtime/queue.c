@@ -6,7 +6,9 @@
 #include "runtime/queue.h"
 
 #include "check/host/host.h"
+#include "check/order/order.h"
 #include "memory/memory.h"
+#include "objects/device_kind.h"
 #include "runtime/execution.h"
 
 static _Atomic uint64_t last_id;
@@ -29,11 +31,17 @@ void gs_queue_open(gs_queue *queue, gs_object *owner, gs_context *context, gs_de
     gs_mutex_open(&queue->lock, GS_SHORT_LOCK);
     gs_runnable_open(&queue->runnable, gs_thread_pool_scheduler(device->pool), desc->priority);
     gs_object_hold(context);
+    if (gs_order_is_checked())
+        gs_order_open(queue);
     gs_queues_add(queue);
 }
 
 void gs_queue_close(gs_queue *queue) {
     gs_queues_remove(queue);
+    if (gs_order_is_checked())
+        gs_order_close(queue);
+    if (queue->device->kind != NULL)
+        queue->device->kind->close_queue(queue);
     gs_runnable_close(&queue->runnable);
     gs_mutex_close(&queue->lock);
     gs_object_drop(queue->context);
@@ -60,8 +68,14 @@ static bool begin(gs_queue *queue) {
     return mine;
 }
 
-/* The next command, or NULL if there is none: then the caller no longer executes the queue. */
-static gs_command *take_next(gs_queue *queue) {
+bool gs_queue_has_next(gs_queue *queue) {
+    gs_lock(&queue->lock);
+    bool more = queue->first != NULL;
+    gs_unlock(&queue->lock);
+    return more;
+}
+
+gs_command *gs_queue_take_next(gs_queue *queue) {
     gs_lock(&queue->lock);
     gs_command *command = queue->first;
     if (command == NULL) {
@@ -87,31 +101,82 @@ static gs_object *arrive(gs_queue *queue) {
 
 void gs_queue_work_off(gs_queue *queue) {
     gs_object *owner = arrive(queue);
-    if (begin(queue))
-        for (gs_command *command; (command = take_next(queue)) != NULL;)
-            gs_queue_execute(queue, command);
+    if (begin(queue)) {
+        if (queue->device->kind != NULL) {
+            if (queue->device->kind->work_off(queue, NULL, NULL))
+                gs_queue_hand_over(queue);
+        } else
+            for (gs_command *command; (command = gs_queue_take_next(queue)) != NULL;)
+                gs_queue_execute(queue, command);
+    }
     gs_memory_free_deferred();
     gs_object_drop(owner);
 }
 
-/* Ends what `begin` began; what is left of the commands goes to an engine. */
-static void hand_over(gs_queue *queue) {
-    gs_lock(&queue->lock);
-    bool more = queue->first != NULL;
+/* Called with the lock held: ends the execution, and says whether an engine has to be called for the commands that are left. */
+static bool end(gs_queue *queue, bool more) {
     queue->running = more;
     queue->executing = false;
-    if (more && gs_priorities_are_used())
+    if (queue->first != NULL && gs_priorities_are_used())
         gs_runnable_wait(&queue->runnable, queue->first);
     else
         gs_runnable_end(&queue->runnable);
-    bool call = more && needs_engine(queue);
+    return more && needs_engine(queue);
+}
+
+/* Ends what `begin` began; what is left of the commands goes to an engine, and what is under way to who looks at it. */
+void gs_queue_hand_over(gs_queue *queue) {
+    gs_lock(&queue->lock);
+    bool attended = queue->under_way > 0 && queue->first == NULL;
+    bool call = end(queue, queue->first != NULL);
+    queue->is_visited = false;
     gs_unlock(&queue->lock);
+    if (attended && !queue->device->kind->attend(queue)) {
+        gs_lock(&queue->lock);
+        call = !queue->running && end(queue, true);
+        gs_unlock(&queue->lock);
+    }
     if (call)
         gs_engine_assign(queue);
 }
 
-/* For the one who executes the queue: true if its next command, if any, is unhindered. */
-static bool can_go_on(gs_queue *queue) {
+/* Makes the caller the one who executes a queue that nobody executes, whatever is under way there. */
+static bool take_over(gs_queue *queue) {
+    gs_lock(&queue->lock);
+    bool mine = !queue->running;
+    if (mine)
+        queue->running = queue->executing = true;
+    gs_unlock(&queue->lock);
+    return mine;
+}
+
+/* Nanoseconds that a thread waits for one that only looks at the queue: mostly it takes a tenth of this. */
+enum { LONGEST_VISIT = 20000 };
+
+/* As take_over, but waits for the end of a visit. */
+static bool take_over_soon(gs_queue *queue) {
+    uint64_t until = 0;
+    while (!take_over(queue)) {
+        uint64_t now = gs_clock(CLOCK_MONOTONIC);
+        if (until == 0)
+            until = now + LONGEST_VISIT;
+        if (!queue->is_visited || now > until)
+            return take_over(queue);
+        gs_relax();
+    }
+    return true;
+}
+
+bool gs_queue_visit(gs_queue *queue) {
+    gs_lock(&queue->lock);
+    bool mine = !queue->running;
+    if (mine)
+        queue->running = queue->executing = queue->is_visited = true;
+    gs_unlock(&queue->lock);
+    return mine;
+}
+
+bool gs_queue_can_go_on(gs_queue *queue) {
     gs_lock(&queue->lock);
     const gs_command *command = queue->first;
     gs_unlock(&queue->lock);
@@ -120,18 +185,54 @@ static bool can_go_on(gs_queue *queue) {
 
 /* For the one who executes the queue, until he need not any more or would be held up. */
 static void work_until(gs_queue *queue, bool (*done)(void *state), void *state) {
-    while (!done(state) && can_go_on(queue)) {
-        gs_command *command = take_next(queue);
+    if (queue->device->kind != NULL) {
+        if (queue->device->kind->work_off(queue, done, state))
+            gs_queue_hand_over(queue);
+        return;
+    }
+    while (!done(state) && gs_queue_can_go_on(queue)) {
+        gs_command *command = gs_queue_take_next(queue);
         if (command == NULL)
             return;
         gs_queue_execute(queue, command);
     }
-    hand_over(queue);
+    gs_queue_hand_over(queue);
+}
+
+/* What somebody waits for, and how long he looks at the device before he sleeps. */
+typedef struct look_out {
+    bool (*done)(void *state);
+    void *state;
+    uint64_t until;
+} look_out;
+
+static bool is_over(void *state) {
+    const look_out *wanted = state;
+    return wanted->done(wanted->state) || gs_clock(CLOCK_MONOTONIC) > wanted->until;
+}
+
+/* A device with a kind tells the thread that looks first. To issue what is left may take long, and a thread of a Python
+ * program must stay free for Ctrl-C. */
+static void look_out_for(gs_queue *queue, bool (*done)(void *state), void *state) {
+    enum { LONGEST_LOOK = 200000 };
+    const bool may_issue = !gs_process_is_python();
+    look_out wanted = {done, state, gs_clock(CLOCK_MONOTONIC) + LONGEST_LOOK};
+    while (!is_over(&wanted) && !queue->waits) {
+        if ((may_issue && begin(queue)) || take_over(queue)) {
+            work_until(queue, is_over, &wanted);
+            return; /* what is left waits for something, or takes long */
+        }
+        gs_relax();
+    }
 }
 
 /* In a Python program the thread must stay free for Ctrl-C; in any, what it waits for may come from elsewhere
  * while this queue is stuck. The program's threads may run on any CPU, a device with a CPU affinity not. */
 void gs_queue_help(gs_queue *queue, bool (*done)(void *state), void *state) {
+    if (queue->device->kind != NULL) {
+        look_out_for(queue, done, state);
+        return;
+    }
     if (gs_process_is_python() || queue->device->affinity != NULL || !begin(queue))
         return;
     work_until(queue, done, state);
@@ -160,8 +261,26 @@ void gs_queue_help_with(uint64_t id, bool (*done)(void *state), void *state) {
 
 /* --- Submitting ---------------------------------------------------------------------------------- */
 
+/* A command was done on the thread that submits it, which on a synchronous queue has waited for it thereby. */
+static void note_done_here(const gs_queue *queue) {
+    if (gs_order_is_checked() && queue->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS)
+        gs_order_host_saw_queue(queue);
+}
+
 static bool is_done_here(const gs_queue *queue, const gs_command *command) {
-    return queue->device->affinity == NULL && gs_command_is_short_run(command);
+    return queue->device->affinity == NULL && queue->device->kind == NULL && gs_command_is_short_run(command);
+}
+
+/* Has a device with a kind begin with a command without a detour, if nobody else executes the queue. */
+static bool is_issued_here(gs_queue *queue, gs_command *command) {
+    const gs_device_kind *kind = queue->device->kind;
+    if (kind == NULL || gs_host_is_checked() || gs_priorities_are_used())
+        return false;
+    if (!take_over_soon(queue))
+        return false;
+    bool issued = kind->try_issue(queue, command);
+    gs_queue_hand_over(queue);
+    return issued;
 }
 
 ze_result_t gs_queue_prepare(gs_queue *queue, const gs_command *command) {
@@ -176,13 +295,21 @@ ze_result_t gs_queue_prepare(gs_queue *queue, const gs_command *command) {
 
 void gs_queue_submit(gs_queue *queue, gs_command *command) {
     command->next = NULL;
+    if (gs_order_is_checked())
+        gs_order_submit(command);
     gs_command_mark_pending(command, 1);
     if (command->signal != NULL)
         command->signal->queue = queue->id;
     if (is_done_here(queue, command) && gs_queue_claim(queue)) {
         queue->submitted++;
         gs_queue_execute(queue, command);
-        hand_over(queue);
+        note_done_here(queue);
+        gs_queue_hand_over(queue);
+        return;
+    }
+    if (is_issued_here(queue, command)) {
+        if (queue->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS)
+            gs_queue_synchronise(queue, GS_FOREVER);
         return;
     }
     gs_lock(&queue->lock);
@@ -207,21 +334,22 @@ bool gs_queue_claim(gs_queue *queue) {
     if (gs_priorities_are_used() && gs_must_yield(gs_queue_turn(queue)))
         return false;
     gs_lock(&queue->lock);
-    bool claimed = !queue->running;
-    queue->running = true;
-    queue->executing |= claimed;
+    bool claimed = !queue->running && queue->under_way == 0;
+    if (claimed)
+        queue->running = queue->executing = true;
     gs_unlock(&queue->lock);
     return claimed;
 }
 
 void gs_queue_do_claimed(gs_queue *queue, gs_command *command) {
     gs_queue_execute_claimed(queue, command);
-    hand_over(queue); /* another thread may have submitted something meanwhile */
+    note_done_here(queue);
+    gs_queue_hand_over(queue); /* another thread may have submitted something meanwhile */
 }
 
 /* --- Waiting ------------------------------------------------------------------------------------- */
 
-bool gs_queue_synchronise(gs_queue *queue, uint64_t timeout) {
+static bool wait_for_queue(gs_queue *queue, uint64_t timeout) {
     gs_queue_progress wanted = {queue, queue->submitted};
     if (timeout == GS_FOREVER && !gs_queue_has_completed(&wanted))
         gs_queue_help(queue, gs_queue_has_completed, &wanted);
@@ -233,5 +361,12 @@ bool gs_queue_synchronise(gs_queue *queue, uint64_t timeout) {
     gs_host_wait_begin(&wait, timeout);
     bool done = gs_futex_wait(&queue->futex, gs_queue_has_completed, &wanted, timeout, true) == GS_WAIT_DONE;
     gs_host_wait_end(&wait);
+    return done;
+}
+
+bool gs_queue_synchronise(gs_queue *queue, uint64_t timeout) {
+    bool done = wait_for_queue(queue, timeout);
+    if (done && gs_order_is_checked())
+        gs_order_host_saw_queue(queue);
     return done;
 }

@@ -19,6 +19,9 @@ typedef struct gs_queue {
     gs_command *first, *last; /* guarded by lock */
     bool running;             /* someone executes the queue's commands, or is about to; guarded by lock */
     bool executing;           /* and has begun; guarded by lock */
+    uint32_t under_way;       /* commands that a device with a kind works on by itself; of whoever executes */
+    _Atomic bool is_visited;  /* by a thread that executes the queue for a moment, to look at what is under way */
+    void *of_kind;            /* what the device's kind keeps for the queue, or NULL */
     bool called;              /* an engine is on its way and has not come yet; guarded by lock */
     _Atomic uint64_t submitted, retired, completed;
     _Atomic bool waits; /* its command waits for something that somebody else does, or is a host function */
@@ -33,6 +36,7 @@ typedef struct gs_queue {
     const gs_command *current;
     _Atomic uintptr_t step;
     _Atomic uint32_t step_buffer;
+    struct gs_timeline *timeline; /* for the checker of races (check/order/order.c), or NULL */
 } gs_queue;
 
 enum { GS_STEP_HAS_BEGUN = 1, GS_STEP_IS_DONE = 2 };
@@ -48,6 +52,7 @@ typedef struct gs_fence {
     gs_command_queue *queue;
     gs_futex futex; /* 1: signalled */
     _Atomic uint32_t pending;
+    const struct gs_vector_clock *order; /* for the checker of races: what comes before its signal */
 } gs_fence;
 
 /* Checks ordinal, index and device; says what is wrong. */
@@ -60,6 +65,14 @@ void gs_queue_close(gs_queue *queue);
 /* OUT_OF_HOST_MEMORY if there is no thread that could execute a command which is submitted now. */
 ze_result_t gs_queue_prepare(gs_queue *queue, const gs_command *command);
 
+/* For whoever executes the queue: whether it was given more, and the next command, or NULL if there is none: then the caller
+ * no longer executes the queue. */
+bool gs_queue_has_next(gs_queue *queue);
+gs_command *gs_queue_take_next(gs_queue *queue);
+
+/* For whoever executes the queue: true if its next command, if any, is unhindered. */
+bool gs_queue_can_go_on(gs_queue *queue);
+
 /* Gives the queue a command, which it takes over. Waits for it on a synchronous queue. */
 void gs_queue_submit(gs_queue *queue, gs_command *command);
 
@@ -67,6 +80,11 @@ void gs_queue_submit(gs_queue *queue, gs_command *command);
  * The command stays the caller's. */
 bool gs_queue_claim(gs_queue *queue);
 void gs_queue_do_claimed(gs_queue *queue, gs_command *command);
+
+/* For a device with a kind: makes the caller the one who executes a queue that nobody executes, for a look at what is under
+ * way; false if somebody does. And the end of that. */
+bool gs_queue_visit(gs_queue *queue);
+void gs_queue_hand_over(gs_queue *queue);
 
 /* For a thread that is going to wait for a queue for ever: executes the queue's commands until `done(state)`,
  * if nobody has begun with them. That saves waking an engine, and a CPU on which to run it. */

@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "check/order/order.h"
 #include "runtime/queue.h"
 #include "threads/fork.h"
 
@@ -146,6 +147,8 @@ void gs_queues_wait(const gs_context *context, const gs_device *device) {
         gs_object *owner = queue->owner;
         last = queue->id;
         gs_futex_wait(&queue->futex, gs_queue_has_completed, &wanted, GS_FOREVER, false);
+        if (gs_order_is_checked())
+            gs_order_host_saw_queue(queue);
         gs_object_drop(owner);
     }
 }

@@ -7,10 +7,10 @@ static const uint64_t WORTH_COMPILING = 20000000, WORTH_LOADING = 1000000;
 enum { FIRST_TRIALS = 8, TRIAL_SHARE = 100 };
 /* From the second comparison on they count: the first one loads code and tables. Then the difference must be large. */
 enum { LEAST_TRIALS = 3 };
-/* A trial is this part of the groups at hand, if that takes so long that it can be measured; and this part if one of the two
- * gives work-items to free lanes, which takes many of them. */
-enum { GROUPS_PER_TRIAL = 16, GROUPS_PER_REFILLED_TRIAL = 4 };
-static const uint64_t LEAST_PICOSECONDS = 8000000;
+/* A trial is this part of the groups at hand, if that takes so long that it can be measured, and not longer than it takes;
+ * and this part if one of the two gives work-items to free lanes, which takes many of them. */
+enum { GROUPS_PER_TRIAL = 16, GROUPS_PER_REFILLED_TRIAL = 4, LEAST_REFILLED_GROUPS = 8 };
+static const uint64_t LEAST_PICOSECONDS = 8000000, MOST_PICOSECONDS = 1000000000;
 /* How many times a process writes down what it prefers. */
 enum { MOST_REMEMBERED = 8 };
 
@@ -50,7 +50,9 @@ static bool may_try(const gs_code *code, const gs_variant *variant) {
 static uint64_t groups_to_try(const gs_code *code, gs_trial trial, uint64_t groups) {
     uint64_t cost = code->group_picoseconds, least = cost > 0 ? LEAST_PICOSECONDS / cost + 1 : 1;
     bool refills = code->variants[trial.tried].refills || code->variants[trial.preferred].refills;
-    uint64_t part = groups / (refills ? GROUPS_PER_REFILLED_TRIAL : GROUPS_PER_TRIAL), each = part > least ? part : least;
+    uint64_t most = cost > 0 ? MOST_PICOSECONDS / cost + (refills ? LEAST_REFILLED_GROUPS : 1) : groups;
+    uint64_t part = groups / (refills ? GROUPS_PER_REFILLED_TRIAL : GROUPS_PER_TRIAL);
+    uint64_t some = part < most ? part : most, each = some > least ? some : least;
     return each < groups / 2 ? each : groups / 2;
 }
 

@@ -42,5 +42,21 @@ class Products(TypedStructure):
     )
 
 
+OF_MODULES = ("memory", "races", "sync", "arithmetic")
+"""The checkers that work for one module: the others have to see all that a program does."""
+
+
+class ModuleChecks(TypedStructure):
+    """Chained to a `ze_module_desc_t`: what the kernels of the module are checked for, besides what
+    GROUNDSTATE_CHECK says: bits of `groundstate.checkers`."""
+
+    _stype_ = 0x67730003
+    _fields_ = (
+        ("stype", ctypes.c_uint32),
+        ("pNext", ctypes.c_void_p),
+        ("checks", ctypes.c_uint32),
+    )
+
+
 PRODUCT_FLAGS = {"s16": 1, "bf16": 2, "tiles": 4}
 """Of `Products`: pairs of 16-bit integers, pairs of bfloats, tiles of 8-bit integers or bfloats."""

@@ -152,7 +152,14 @@ def _number(kind: str, counts: list[int]) -> str:
     return f"{len(counts)} {words_of(kind, len(counts))}{often}"
 
 
-_COMPOUNDS = ("out-of-bounds", "use-after-free-", "work-group", "sub-group", "work-item")
+_COMPOUNDS = (
+    "out-of-bounds",
+    "out-of-range",
+    "use-after-free-",
+    "work-group",
+    "sub-group",
+    "work-item",
+)
 _PREPOSITIONS = ("after", "before", "by", "for", "from", "in", "of", "on", "to", "while", "without")
 
 

@@ -46,6 +46,8 @@ ACCESS_ONE_VALUE = 0x80000000000000
 """All lanes store the same value."""
 ACCESS_SCATTERED = 0x100000000000000
 """Each lane has an address of its own."""
+ACCESS_WATCHED = 0x200000000000000
+"""Work-items of the launch may meet there."""
 ACTIVITY_LINE = 64
 """Bytes; the records of devices begin at multiples of this."""
 
@@ -62,6 +64,8 @@ GROUP_REPORTS = (
     "race_write_after_read",
     "race_write_after_write",
     "divergent_barrier",
+    "divergent_operation",
+    "inactive_source",
 )
 """What checkers report of the work-items of a group."""
 TEXEL_KINDS = (
@@ -150,22 +154,28 @@ class GroupChecks(ctypes.Structure):
     pass_barrier: int
     subgroup_barrier: int
     access: int
+    copy: int
     first_run: int
     run_count: int
+    told: int
     watched: int
+    footprint: int
     _fields_ = (
         ("begin_group", ctypes.c_void_p),
         ("arrive", ctypes.c_void_p),
         ("pass_barrier", ctypes.c_void_p),
         ("subgroup_barrier", ctypes.c_void_p),
         ("access", ctypes.c_void_p),
+        ("copy", ctypes.c_void_p),
         ("first_run", ctypes.c_uint32),
         ("run_count", ctypes.c_uint32),
+        ("told", ctypes.c_uint64),
         ("watched", ctypes.c_uint64),
+        ("footprint", ctypes.c_void_p),
     )
 
 
-assert ctypes.sizeof(GroupChecks) == 56
+assert ctypes.sizeof(GroupChecks) == 80
 
 
 class SharedAccesses(ctypes.Structure):
@@ -176,14 +186,68 @@ class SharedAccesses(ctypes.Structure):
     read: int
     written: int
     shared: int
+    rows: int
+    row_argument: int
     _fields_ = (
         ("read", ctypes.c_uint64),
         ("written", ctypes.c_uint64),
         ("shared", ctypes.c_uint64),
+        ("rows", ctypes.c_uint64),
+        ("row_argument", ctypes.c_uint64),
     )
 
 
-assert ctypes.sizeof(SharedAccesses) == 24
+assert ctypes.sizeof(SharedAccesses) == 40
+
+
+class ShadowAccesses(ctypes.Structure):
+    """`gs_shadow_accesses`: what a kernel accesses that may be uninitialised: a bit for each
+    argument, 63 for others.
+    """
+
+    read: int
+    written: int
+    _fields_ = (
+        ("read", ctypes.c_uint64),
+        ("written", ctypes.c_uint64),
+    )
+
+
+assert ctypes.sizeof(ShadowAccesses) == 16
+
+
+class ShadowChecks(ctypes.Structure):
+    """`gs_shadow_checks`: where the shadow of memory lies that says which bits are uninitialised,
+    and what kernels call where some are (native/check/uninitialised.h).
+    """
+
+    lower: int
+    size: int
+    distance: int
+    zeros: int
+    unread: int
+    inputs_are_written: int
+    outputs_are_written: int
+    begin_group: int
+    look_again: int
+    is_read_by_host: int
+    copy: int
+    _fields_ = (
+        ("lower", ctypes.c_uint64),
+        ("size", ctypes.c_uint64),
+        ("distance", ctypes.c_uint64),
+        ("zeros", ctypes.c_uint64),
+        ("unread", ctypes.c_uint64),
+        ("inputs_are_written", ctypes.c_uint64),
+        ("outputs_are_written", ctypes.c_uint64),
+        ("begin_group", ctypes.c_void_p),
+        ("look_again", ctypes.c_void_p),
+        ("is_read_by_host", ctypes.c_void_p),
+        ("copy", ctypes.c_void_p),
+    )
+
+
+assert ctypes.sizeof(ShadowChecks) == 88
 
 
 class Dispatch(ctypes.Structure):
@@ -203,6 +267,7 @@ class Dispatch(ctypes.Structure):
     memory: int
     allows: int
     group_checks: int
+    shadow: int
     _fields_ = (
         ("arguments", ctypes.c_void_p),
         ("global_offset", ctypes.c_uint64 * 3),
@@ -218,10 +283,11 @@ class Dispatch(ctypes.Structure):
         ("memory", ctypes.c_void_p),
         ("allows", ctypes.c_void_p),
         ("group_checks", ctypes.c_void_p),
+        ("shadow", ctypes.c_void_p),
     )
 
 
-assert ctypes.sizeof(Dispatch) == 144
+assert ctypes.sizeof(Dispatch) == 152
 
 
 class LaunchReports(ctypes.Structure):
@@ -238,6 +304,52 @@ class LaunchReports(ctypes.Structure):
 
 
 assert ctypes.sizeof(LaunchReports) == 24
+
+
+class RaceParty(ctypes.Structure):
+    """`gs_race_party`: one of two commands that are in a race, for Python."""
+
+    what: int
+    function: int
+    stack: int
+    entry_point: int
+    dispatch: int
+    site: int
+    group: int
+    item: int
+    access: int
+    is_exact: int
+    _fields_ = (
+        ("what", ctypes.c_void_p),
+        ("function", ctypes.c_void_p),
+        ("stack", ctypes.c_void_p),
+        ("entry_point", ctypes.c_void_p),
+        ("dispatch", ctypes.c_void_p),
+        ("site", ctypes.c_uint64),
+        ("group", ctypes.c_uint64),
+        ("item", ctypes.c_uint64),
+        ("access", ctypes.c_uint32),
+        ("is_exact", ctypes.c_uint32),
+    )
+
+
+assert ctypes.sizeof(RaceParty) == 72
+
+
+class CommandRace(ctypes.Structure):
+    """`gs_command_race`: two commands that nothing orders, and what both access, for Python."""
+
+    parties: Any
+    address: int
+    bytes: int
+    _fields_ = (
+        ("parties", RaceParty * 2),
+        ("address", ctypes.c_uint64),
+        ("bytes", ctypes.c_uint64),
+    )
+
+
+assert ctypes.sizeof(CommandRace) == 160
 
 
 class MemoryHeader(ctypes.Structure):
@@ -382,6 +494,56 @@ class SourceLines(ctypes.Structure):
 assert ctypes.sizeof(SourceLines) == 40
 
 
+class Parameter(ctypes.Structure):
+    """`gs_parameter`: where an argument goes in the parameters of a GPU's kernel."""
+
+    source: int
+    destination: int
+    size: int
+    is_local: int
+    _fields_ = (
+        ("source", ctypes.c_uint32),
+        ("destination", ctypes.c_uint32),
+        ("size", ctypes.c_uint32),
+        ("is_local", ctypes.c_uint32),
+    )
+
+
+assert ctypes.sizeof(Parameter) == 16
+
+
+class GpuCode(ctypes.Structure):
+    """`gs_gpu_code`: a kernel as a GPU runs it. Offsets are those of implicit parameters, -1 if it
+    has none.
+    """
+
+    function: int
+    generation: int
+    parameter_bytes: int
+    parameters: int
+    parameter_count: int
+    global_offset: int
+    global_size: int
+    work_dim: int
+    enqueued_local_size: int
+    print_buffer: int
+    _fields_ = (
+        ("function", ctypes.c_uint64),
+        ("generation", ctypes.c_uint32),
+        ("parameter_bytes", ctypes.c_uint32),
+        ("parameters", ctypes.c_void_p),
+        ("parameter_count", ctypes.c_uint32),
+        ("global_offset", ctypes.c_int32),
+        ("global_size", ctypes.c_int32),
+        ("work_dim", ctypes.c_int32),
+        ("enqueued_local_size", ctypes.c_int32),
+        ("print_buffer", ctypes.c_int32),
+    )
+
+
+assert ctypes.sizeof(GpuCode) == 48
+
+
 class CodeDescription(ctypes.Structure):
     """`gs_code_description`: a kernel compiled for one group size, or another variant of it, as
     Python makes it known.
@@ -404,6 +566,8 @@ class CodeDescription(ctypes.Structure):
     site_count: int
     needs_memory: int
     accesses: Any
+    shadow_accesses: Any
+    gpu: int
     _fields_ = (
         ("run", ctypes.c_void_p),
         ("local_bytes", ctypes.c_uint64),
@@ -422,10 +586,12 @@ class CodeDescription(ctypes.Structure):
         ("site_count", ctypes.c_uint32),
         ("needs_memory", ctypes.c_uint32),
         ("accesses", SharedAccesses),
+        ("shadow_accesses", ShadowAccesses),
+        ("gpu", ctypes.c_void_p),
     )
 
 
-assert ctypes.sizeof(CodeDescription) == 120
+assert ctypes.sizeof(CodeDescription) == 160
 
 
 class AllocationFacts(ctypes.Structure):
@@ -438,6 +604,7 @@ class AllocationFacts(ctypes.Structure):
     id: int
     fd: int
     imported: int
+    of_kind: int
     _fields_ = (
         ("base", ctypes.c_uint64),
         ("size", ctypes.c_uint64),
@@ -446,10 +613,11 @@ class AllocationFacts(ctypes.Structure):
         ("id", ctypes.c_uint64),
         ("fd", ctypes.c_int64),
         ("imported", ctypes.c_uint64),
+        ("of_kind", ctypes.c_uint64),
     )
 
 
-assert ctypes.sizeof(AllocationFacts) == 56
+assert ctypes.sizeof(AllocationFacts) == 64
 
 
 class MemoryFacts(ctypes.Structure):

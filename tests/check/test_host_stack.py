@@ -125,7 +125,7 @@ def upload():
 def work():
     text = ctypes.create_string_buffer(1 << 14)
     library.gs_host_stack_describe(upload(), text, len(text))
-    print(text.value.decode().splitlines()[0])
+    print(text.value.decode().splitlines()[1])
 
 work()
 thread = threading.Thread(target=work)
@@ -154,3 +154,12 @@ def test_runtime_libraries_and_starters_are_left_out() -> None:
     start = host_stack.Frame("__libc_start_main", "", 0, "/lib/libc.so.6")
     assert host_stack._program_frames([runtime, own, start]) == [own]
     assert host_stack._program_frames([runtime, start]) == [runtime]
+
+
+def test_starters_without_a_name_are_left_out() -> None:
+    """As without the debug information of the C library, where the nearest symbol is named."""
+    own = host_stack.Frame("main", "a.cc", 3, "/home/app")
+    unnamed = host_stack.Frame("qsort", "", 0, "/lib/libc.so.6", 0x8202F)
+    assert host_stack._program_frames([own, unnamed, unnamed]) == [own]
+    assert host_stack._program_frames([own, unnamed, own, unnamed]) == [own, unnamed, own]
+    assert host_stack._program_frames([unnamed]) == [unnamed]

@@ -127,10 +127,96 @@ def test_context_is_lost_if_asked_to_stop() -> None:
     assert "GROUNDSTATE_CHECK_STOP" in ended.stderr
 
 
+FREED_IN_USE = """
+import ctypes
+import groundstate as gs
+from groundstate import ze
+source = "kernel void k(global int *out) { out[get_global_id(0)] = 1; }"
+context = gs.default_context()
+memory = context.alloc_device(64, "int32")
+kernel = gs.Module(opencl=source).kernel("k")
+start = gs.EventPool(context, 1).event(0)
+commands = context.default_list()
+commands.wait(start)
+kernel(commands, 1, 64, memory.address)
+policy = {policy}
+if policy is None:
+    context.api.call("zeMemFree", context.handle, memory.address)
+else:
+    description = ze.ze_memory_free_ext_desc_t(freePolicy=policy)
+    arguments = context.handle, ctypes.byref(description), memory.address
+    context.api.call("zeMemFreeExt", *arguments)
+start.signal()
+commands.synchronize()
+import os; os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("policy", "count"), [("None", 1), ("ze.ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE", 0)]
+)
+def test_memory_that_waits_for_its_users_is_theirs(policy: str, count: int) -> None:
+    ended = run(FREED_IN_USE.replace("{policy}", policy), GROUNDSTATE_CHECK="memory")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr.count("allocation that was freed") == count, ended.stderr
+
+
 def test_checker_that_is_not_there_is_complained_about() -> None:
-    ended = run(SKIPPED, GROUNDSTATE_CHECK="uninit")
+    ended = run(SKIPPED, GROUNDSTATE_CHECK="memories")
     assert ended.returncode == 0
-    assert "uninit is not there yet" in ended.stderr
+    assert "memories is none of memory, uninit," in ended.stderr
+
+
+EXPIRED = """
+import groundstate as gs
+source = '''
+kernel void give(global ulong *slots) {
+    local int own[16];
+    own[get_local_id(0)] = 7;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0) slots[get_group_id(0)] = (ulong)own;
+}
+kernel void take(global ulong *slots, global int *out) {
+    int *from = (int *)slots[get_group_id(0)];
+    out[get_global_id(0)] = from[get_local_id(0)];
+}
+kernel void take_and_have(global ulong *slots, global int *out) {
+    local int own[16];
+    own[get_local_id(0)] = 1;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int *from = (int *)slots[get_group_id(0)];
+    out[get_global_id(0)] = from[get_local_id(0)] + own[15 - get_local_id(0)];
+}
+kernel void keep(global ulong *slots, global int *out) {
+    local int own[16];
+    own[get_local_id(0)] = 3;
+    if (get_local_id(0) == 0) slots[get_group_id(0)] = (ulong)own;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    int *from = (int *)slots[get_group_id(0)];
+    out[get_global_id(0)] = from[15 - get_local_id(0)];
+}
+'''
+context = gs.default_context()
+slots, out = context.alloc_shared(64, "uint64"), context.alloc_shared(64, "int32")
+commands = context.default_list()
+module = gs.Module(opencl=source, name="local.cl")
+for name in NAMES:
+    module[name](commands, 4, 16, *([slots] if name == "give" else [slots, out]))
+    commands.synchronize()
+"""
+
+
+@pytest.mark.parametrize("name", ["take", "take_and_have"])
+def test_local_memory_is_not_used_past_its_group(name: str) -> None:
+    ended = run(f"NAMES = ['give', {name!r}]\n" + EXPIRED, GROUNDSTATE_CHECK="memory")
+    assert ended.returncode == 0, ended.stderr
+    assert "read of 4 bytes in local memory of another group or of a kernel" in ended.stderr
+
+
+def test_local_pointer_in_global_memory_serves_its_group() -> None:
+    ended = run("NAMES = ['keep']\n" + EXPIRED, GROUNDSTATE_CHECK="memory")
+    assert ended.returncode == 0, ended.stderr
+    assert "error:" not in ended.stderr
 
 
 def test_broken_checker_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from tests.check.labelled.measure import Outcome, run_suite
-from tests.check.labelled.races import BARRIERS, CASES
+from tests.check.labelled.races import BARRIERS
+from tests.check.labelled.suites import SUITES
 
 PROGRAM = """
 import sys
@@ -61,7 +62,7 @@ def outcomes() -> dict[str, dict[str, Outcome]]:
     }
 
 
-@pytest.mark.parametrize("name", [case.name for case in CASES])
+@pytest.mark.parametrize("name", [case.name for case in SUITES["races"]])
 def test_race_is_found_where_there_is_one(
     outcomes: dict[str, dict[str, Outcome]], name: str
 ) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+import groundstate as gs
 from groundstate import knobs
 
 REPORT = """
@@ -48,3 +51,34 @@ def test_driver_in_its_own_interpreter_tells_that_it_checks() -> None:
 def test_driver_tells_nothing_outside_checked_mode() -> None:
     done = subprocess.run([sys.executable, "-c", ISOLATED], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+CHECKED_MODULE = """
+import groundstate as gs
+source = "kernel void k(global int *a) { int i = get_global_id(0); a[i + 1] = 100 / (i - 3); }"
+context = gs.default_context()
+memory = context.alloc_shared(16, "int32")
+commands = context.default_list()
+gs.Module(opencl=source, name="k.cl", check=%r)["k"](commands, 2, 8, memory)
+commands.synchronize()
+"""
+
+
+@pytest.mark.parametrize(
+    ("check", "titles"),
+    [
+        (False, []),
+        (True, ["error: out-of-bounds write of 4 bytes, right after a 64-byte shared allocation"]),
+        ("arithmetic", ["error: integer division by zero: 100 / 0"]),
+    ],
+)
+def test_one_module_is_checked(check: bool | str, titles: list[str]) -> None:
+    code = CHECKED_MODULE % (check,)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stderr.splitlines() if line.startswith("error:")] == titles
+
+
+def test_checker_that_a_module_cannot_have_is_refused() -> None:
+    with pytest.raises(ValueError, match="'host' is none of memory"):
+        gs.Module(opencl="kernel void k() {}", check="host")

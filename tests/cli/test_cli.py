@@ -124,7 +124,7 @@ def test_info_shows_the_devices() -> None:
 def test_info_shows_sub_devices_and_topology_env() -> None:
     done = groundstate("info", GROUNDSTATE_TOPOLOGY="2x3", GROUNDSTATE_THREADS="6")
     assert done.stdout.count("Sub-device") == 6
-    assert done.stdout.count("1 core at") == 6
+    assert done.stdout.count("  1 core") == 6
     assert "GROUNDSTATE_TOPOLOGY=2x3 is set." in done.stdout
 
 

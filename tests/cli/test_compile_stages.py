@@ -188,3 +188,32 @@ def test_only_chosen_passes_run(capfd: Shown) -> None:
     assert "always runs" in capfd.readouterr().err
     assert main([*words, "--print-after=mem2rag"]) == 1
     assert "there is no pass 'mem2rag'" in capfd.readouterr().err
+
+
+def test_ptx_has_all_kernels_in_one_module(project: Path, capfd: Shown) -> None:
+    assert emitted(capfd, "--emit=ptx", "--target", "sm_80", "-o", "k.ptx") == ""
+    text = (project / "k.ptx").read_text()
+    assert text.count(".target sm_80") == 1
+    assert ".visible .entry scale(" in text
+    assert ".visible .entry fill(" in text
+
+
+def test_ptx_of_one_kernel_of_spirv(capfd: Shown) -> None:
+    assert main(["compile", "k.cl"]) == 0
+    assert main(["compile", "k.spv", "--emit=ptx", "--kernel", "fill"]) == 0
+    text = capfd.readouterr().out
+    assert ".target sm_90" in text
+    assert ".entry fill(" in text
+    assert ".entry scale(" not in text
+
+
+def test_a_gpu_has_ptx_alone(capfd: Shown) -> None:
+    assert main(["compile", "k.cl", "--emit=asm", "--target", "sm_90"]) == 1
+    assert "--emit=ptx --target sm_90" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("target", ["sm_20", "zen4"])
+def test_a_target_that_is_none(target: str, capfd: Shown) -> None:
+    with pytest.raises(SystemExit):
+        main(["compile", "k.cl", "--emit=ptx", "--target", target])
+    assert target in capfd.readouterr().err

@@ -180,6 +180,7 @@ kernel void stray(global int *out, long far) { out[get_global_id(0) + far] = 1; 
 """
 
 
+@pytest.mark.plain_mode
 def test_kernel_fault_loses_only_its_own_context(gpu: gs.Device, ctx: gs.Context) -> None:
     with gs.Context(gpu) as lost:
         memory = lost.alloc_shared(64, "int32")

@@ -236,9 +236,12 @@ def test_memory_of_bytes_can_be_anything(
     ctx: gs.Context, module: gs.Module, commands: gs.CommandList
 ) -> None:
     plain, numbers = ctx.alloc_shared(64), ctx.alloc_shared(16, "float32")
+    pairs = ctx.alloc_shared(2, "complex64")
+    for each in (plain, numbers, pairs):
+        commands.fill(each, b"\0")
     module["saxpy"](commands, 1, 16, 0, plain, plain)
     module["bytes"](commands, 1, 1, numbers)
-    module["saxpy"](commands, 1, 4, 0, numbers, ctx.alloc_shared(2, "complex64"))
+    module["saxpy"](commands, 1, 4, 0, numbers, pairs)
 
 
 def test_local_memory_is_given_by_size(

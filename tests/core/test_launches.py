@@ -306,6 +306,7 @@ def test_memory_goes_back_after_its_last_launch(ctx: gs.Context, module: gs.Modu
     """A kernel remembers what it was given, but keeps nothing alive."""
     with gs.CommandList.immediate(ctx, in_order=True) as commands:
         memory = ctx.alloc_shared(4, "int32")
+        commands.fill(memory, b"\0")
         resource = memory.resource
         module["reverse"](commands, 1, 4, memory, gs.Local(4, "int32"))
         commands.synchronize()

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.loader_stub import needs_loader
+
 from .installs import Installs, site_of
 from .pages import PAGES, ROOT
 from .world import World
@@ -117,6 +119,7 @@ def test_parts_that_texts_name_exist(installs: Installs) -> None:
             assert set(named.split(",")) <= known, source
 
 
+@needs_loader
 def test_missing_libpython_says_what_to_install(
     installs: Installs, world: World, tmp_path: Path
 ) -> None:
@@ -142,6 +145,7 @@ def test_missing_libpython_says_what_to_install(
     assert "apt install libpython3.99" in done.stderr
 
 
+@needs_loader
 def test_run_finds_dnnl_library_without_rpath(base: Reader) -> None:
     flags = "$(python -m groundstate.dnnl --cflags)"
     native = site_of(base.place) / "groundstate" / "_native"

@@ -62,17 +62,24 @@ class Bench:
         for event in self._plain_events:
             check(ze.zeEventHostSignal(event))
         for handle in reversed(list(self._endings)):
-            self.settle(handle)
+            check(self.settle(handle))
         for handle in reversed(list(self._endings)):
             check(self._endings[handle](handle))
         self._endings.clear()
 
-    def settle(self, handle: int) -> None:
+    def settle(self, handle: int, timeout: int = FOREVER) -> int:
         """Waits for a queue or an immediate list; other handles need no waiting."""
         if self._endings[handle] is ze.zeCommandQueueDestroy:
-            check(ze.zeCommandQueueSynchronize(handle, FOREVER))
-        elif self._endings[handle] is ze.zeCommandListDestroy and is_immediate(handle):
-            check(ze.zeCommandListHostSynchronize(handle, FOREVER))
+            return int(ze.zeCommandQueueSynchronize(handle, timeout))
+        if self._endings[handle] is ze.zeCommandListDestroy and is_immediate(handle):
+            return int(ze.zeCommandListHostSynchronize(handle, timeout))
+        return ze.ZE_RESULT_SUCCESS
+
+    def settle_all(self, timeout: int) -> None:
+        """Lets queues and immediate lists come to their end, the last first, until one does not."""
+        for handle in reversed(list(self._endings)):
+            if self.settle(handle, timeout) != ze.ZE_RESULT_SUCCESS:
+                return
 
     # --- Memory -----------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@
 #include <linux/userfaultfd.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -32,6 +33,10 @@ EXPORT long sysconf(int name) {
     long answer = __sysconf(name);
     return name == _SC_PHYS_PAGES || name == _SC_AVPHYS_PAGES ? answer / (PAGE / PIECE) : answer;
 }
+
+/* LLVM asks in this way. */
+unsigned long __getauxval(unsigned long kind);
+EXPORT unsigned long getauxval(unsigned long kind) { return kind == AT_PAGESZ ? PAGE : __getauxval(kind); }
 
 static void *map(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
     return (void *)syscall(SYS_mmap, at, size, protection, flags, fd, offset);

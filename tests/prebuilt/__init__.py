@@ -49,8 +49,9 @@ def archive_of(module: Path) -> Path:
 
 
 def module_of(archive: Path) -> Path:
-    """The test file of a zip file."""
-    return TESTS / archive.relative_to(FOLDER).with_suffix(".py")
+    """The test file of a zip file, or the folder of tests that were run together."""
+    folder = TESTS / archive.relative_to(FOLDER).with_suffix("")
+    return folder if folder.is_dir() else folder.with_suffix(".py")
 
 
 def made_by(archive: Path) -> str:

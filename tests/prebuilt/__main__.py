@@ -30,7 +30,8 @@ def main(arguments: list[str]) -> int:
     if everything:
         modules = sorted(prebuilt.TESTS.glob("*/test_*.py"))
         for archive in prebuilt.archives():
-            if prebuilt.module_of(archive) not in modules:
+            source = prebuilt.module_of(archive)
+            if source not in modules and not source.is_dir():
                 archive.unlink()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         if modules:

@@ -25,6 +25,7 @@ class FakeNative:
         self.paths: dict[int, tuple[int, ...]] = {}
         self.workers: list[tuple[int, int, tuple[int, ...]]] = []
         self.spread: tuple[int, ...] = ()
+        self.gpus: dict[int, int] = {}
         self.measured: list[tuple[int, int, int]] = []
 
     def handle(self) -> int:
@@ -59,6 +60,9 @@ class FakeNative:
     def measure(self, device: int, peer: int, size: int) -> tuple[int, int, int, int]:
         self.measured.append((device, peer, size))
         return self.speeds.get(device, (9_600_000_000, 11_000_000_000, 400_000_000, 93))
+
+    def gpu_adopt(self, device: int, ordinal: int) -> None:
+        self.gpus[device] = ordinal
 
     def fabric_edge_new(self) -> int:
         return self.handle()

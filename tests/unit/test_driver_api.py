@@ -176,11 +176,15 @@ def test_c_half_asks_for_requests_that_exist() -> None:
         "variants",
         "checking.session",
         "checking.kernel_findings",
+        "checking.command_races",
+        "checking.portability",
+        "checking.uninitialised_findings",
         "checking.host_findings",
     ):
         importlib.import_module(f"groundstate.driver.{noun}")
     source = (ROOT / "native" / "python" / "handlers.c").read_text()
     asked = re.findall(r'PyDict_GetItemString\(table, "(\w+)"\)', source)
     compiling = ["compile_entry_point", "add_variant", "remember_variant"]
-    assert asked == [*compiling, "end_findings", "report_launch", "report_host_finding"]
+    reports = ["report_launch", "report_command_race", "report_limits", "report_unwritten_copy"]
+    assert asked == [*compiling, "end_findings", *reports, "report_host_finding"]
     assert set(asked) == set(api.REQUESTS)

@@ -49,6 +49,7 @@ void gs_host_mutating(enum gs_function function, struct gs_list *list);
 void gs_host_open_list(enum gs_function function, const struct gs_list *list);
 void gs_host_execute(enum gs_function function, struct gs_queue *queue, uint32_t count, ze_command_list_handle_t *lists,
                      const struct gs_fence *fence);
+void gs_host_short_argument(enum gs_function function, const struct gs_kernel *kernel, uint32_t index, size_t size);
 void gs_host_unset_argument(enum gs_function function, const struct gs_kernel *kernel, uint32_t index);
 
 /* An event or fence was signalled, with any lock held; or reset, with none. */

@@ -5,16 +5,6 @@
 #include "check/host/host.h"
 #include "check/host_stack.h"
 
-/* A call of the program: which function, and from where. */
-typedef struct gs_host_call {
-    enum gs_function function; /* GS_FN_COUNT: there was none */
-    const gs_host_stack *stack;
-} gs_host_call;
-
-static inline gs_host_call gs_host_call_now(enum gs_function function) {
-    return (gs_host_call){function, gs_host_stack_take()};
-}
-
 typedef struct gs_host_record {
     struct gs_host_record *next; /* in its bucket */
     const void *handle;          /* or where the memory starts */

@@ -2,6 +2,7 @@
  * commands that lead nowhere. */
 #include <stdio.h>
 
+#include "check/host/device_memory.h"
 #include "check/host/host_report.h"
 #include "check/host/host_use.h"
 #include "memory/memory.h"
@@ -130,6 +131,17 @@ void gs_host_unset_argument(enum gs_function function, const gs_kernel *kernel, 
     gs_host_report_send(&report);
 }
 
+/* The rest is 0 here, and anything elsewhere. */
+void gs_host_short_argument(enum gs_function function, const gs_kernel *kernel, uint32_t index, size_t size) {
+    gs_host_report report;
+    gs_host_report_begin(&report, "short-argument", "%s: argument %u of kernel '%s' has %u bytes, and is given %zu",
+                         gs_function_names[function], index, kernel->entry_point->name,
+                         kernel->entry_point->arguments[index].size, size);
+    gs_host_report_at(&report, gs_host_call_now(function));
+    gs_host_report_note(&report, "help: pass a value of the type that the kernel takes");
+    gs_host_report_send(&report);
+}
+
 /* --- Appending and executing ---------------------------------------------------------------------------------- */
 
 typedef struct gift {
@@ -149,6 +161,7 @@ static void note_given(gs_host_record *record, void *with) {
 
 /* Before the list is locked. */
 void gs_host_append(enum gs_function function, gs_list *list, const gs_command *command, const gs_event *signal) {
+    gs_device_memory_report();
     gs_host_note_progress();
     if (list->closed) {
         report_list("append-to-closed-list", function, list, "the list was closed",
@@ -193,6 +206,7 @@ static void check_recorded(enum gs_function function, gs_list *list) {
 
 void gs_host_execute(enum gs_function function, gs_queue *queue, uint32_t count, ze_command_list_handle_t *lists,
                      const gs_fence *fence) {
+    gs_device_memory_report();
     gs_host_note_progress();
     for (uint32_t each = 0; each < count; each++) {
         gs_list *list = (gs_list *)lists[each];

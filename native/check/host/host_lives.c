@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "check/host/device_memory.h"
 #include "check/host/host_report.h"
 #include "check/host/host_use.h"
 #include "memory/memory.h"
@@ -117,6 +118,7 @@ void gs_host_ended(enum gs_function function, const void *handle, ze_result_t re
 /* --- Memory ---------------------------------------------------------------------------------------------- */
 
 void gs_host_freeing(enum gs_function function, const void *start) {
+    gs_device_memory_report();
     gs_host_record known;
     char use[256];
     if (!gs_host_books_find(start, &known) || !known.is_live || known.kind != GS_KIND_NONE ||
@@ -269,6 +271,7 @@ GS_EXPORT void gs_host_report_leaks(void) {
     if (!gs_host_is_checked() || getpid() != process)
         return;
     leak *leaks = NULL;
+    gs_device_memory_report();
     gs_host_books_each_live(collect, &leaks);
     while (leaks != NULL)
         report_oldest(&leaks);

@@ -20,6 +20,7 @@ from groundstate.cli import errors
 from groundstate.cli import run as running
 from groundstate.cli.child import Ended, run_child
 from groundstate.cli.commands import COMMANDS
+from groundstate.cli.vary import run_varied, seeds
 from groundstate.compiler.light_dataclass import replace
 from groundstate.findings import Finding
 
@@ -44,8 +45,11 @@ EXAMPLES = """\
 examples:
   groundstate check -- ./my_app --size 1024
   groundstate check --only memory -- ./my_app      one kind of mistakes
+  groundstate check --also arithmetic -- ./my_app  overflow, division by zero, NaN, too
   groundstate check --stop -- ./my_app             lose the context at the first one
   groundstate check --sarif check.sarif -- ./app   for code review and editors
+  groundstate check --vary 1..8 -- ./my_app        does it rely on an order of work-groups?
+  groundstate check --device uhd-770 -- ./my_app   would it run on this GPU?
   groundstate check --suppress known.txt -- ./app  but for what is known
   groundstate check --json -o check.json -- ./app  for scripts
 
@@ -70,6 +74,34 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="LIST",
         type=checkers,
         help=f"look only for these: a list of {', '.join(knobs.CHECK.words)}, with commas between",
+    )
+    parser.add_argument(
+        "--also",
+        metavar="LIST",
+        type=checkers,
+        help="look for these, too, which are by option: "
+        + ", ".join(word for word in knobs.CHECK.words if word not in knobs.CHECK.usual),
+    )
+    parser.add_argument(
+        "--vary",
+        metavar="SEED",
+        type=seeds,
+        default=(),
+        help="vary the order of groups and sub-groups, the size of sub-groups, and what memory "
+        "holds that nobody has written, by a seed. With several (1..8) the program runs once as it "
+        "is and once for each, and it is said which ended differently or printed something else",
+    )
+    parser.add_argument(
+        "--device",
+        metavar="GPU",
+        choices=knobs.CHECK_DEVICE.choices[1:],
+        help="report what this GPU could not run: " + ", ".join(knobs.CHECK_DEVICE.choices[1:]),
+    )
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="also report device memory that the program itself reads or writes, which only a "
+        "discrete GPU forbids",
     )
     when = parser.add_mutually_exclusive_group()
     when.add_argument(
@@ -141,21 +173,27 @@ def check(args: argparse.Namespace) -> int:
             collected = opened.enter_context(Collected(known))
             shown = Shown(collected, args.max, None if args.json else out or sys.stderr)
             environment = environment_of(args, collected)
-            ended = run_child(command, environment, "check", started=shown.start)
+            differences: list[str] = []
+            if len(args.vary) > 1:
+                ended, differences = run_varied(command, environment, args.vary, shown.look)
+            else:
+                ended = run_child(command, environment, "check", started=shown.start)
             shown.finish()
             if not ended.started:
                 return ended.pass_on()
             if sarif is not None:
                 json.dump(sarif_log(collected, command, ended.status), sarif, indent=2)
             if args.json:
-                json.dump(document(collected, command, ended), out or sys.stdout)
+                values = document(collected, command, ended, args.vary, differences)
+                json.dump(values, out or sys.stdout)
                 print(file=out or sys.stdout, flush=True)
             elif shown.left_out:
                 errors.say(f"{shown.left_out} more not shown (--max {args.max})", file=sys.stderr)
-            errors.say(
-                f"groundstate check: {outcome(collected, command[0], ended)}", file=sys.stderr
-            )
-            found = bool(collected.findings)
+            for difference in differences:
+                errors.say(f"groundstate check: {difference}", file=sys.stderr)
+            summary = outcome(collected, command[0], ended) + varied(args.vary, differences)
+            errors.say(f"groundstate check: {summary}", file=sys.stderr)
+            found = bool(collected.findings or differences)
     except (suppressions.SuppressionError, standin.LibraryMissing, OSError, ValueError) as problem:
         return errors.complain("check", errors.describe(problem))
     return FOUND if found and ended.status == 0 else ended.pass_on()
@@ -164,9 +202,17 @@ def check(args: argparse.Namespace) -> int:
 def environment_of(args: argparse.Namespace, collected: Collected) -> dict[str, str]:
     """The variables with which a program is checked."""
     changes = running.driver_environment(args) | collected.environment()
-    changes[knobs.CHECK.name] = args.only or "1"
+    more = [args.also, "portability" if args.device else None]
+    named = [args.only or ",".join(knobs.CHECK.usual), *(each for each in more if each)]
+    changes[knobs.CHECK.name] = ",".join(named) if len(named) > 1 else args.only or "1"
+    if args.device:
+        changes[knobs.CHECK_DEVICE.name] = args.device
+    if len(args.vary) == 1:
+        changes[knobs.CHECK_VARY.name] = str(args.vary[0])
     if args.stop or args.go_on:
         changes[knobs.CHECK_STOP.name] = str(int(args.stop))
+    if args.strict:
+        changes[knobs.CHECK_STRICT.name] = "1"
     if args.suppress:
         changes[knobs.CHECK_SUPPRESS.name] = os.pathsep.join(
             str(path.absolute()) for path in args.suppress
@@ -198,12 +244,17 @@ class Shown:
     def finish(self) -> None:
         """Shows what is left, when the program has ended."""
         self._ended.set()
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join()
+        self.look()
+
+    def look(self) -> None:
+        """Shows what is new."""
         self._show(self._collected.read())
 
     def _follow(self) -> None:
         while not self._ended.wait(LOOK_S):
-            self._show(self._collected.read())
+            self.look()
 
     def _show(self, new: Sequence[Finding]) -> None:
         for finding in new:
@@ -230,9 +281,28 @@ def outcome(collected: Collected, program: str, ended: Ended) -> str:
     return f"no findings ({', '.join(collected.checkers)} checked){killed}"
 
 
-def document(collected: Collected, command: Sequence[str], ended: Ended) -> dict[str, Any]:
+def varied(wanted: Sequence[int], differences: Sequence[str]) -> str:
+    """What the last line says of schedules that varied."""
+    if not wanted:
+        return ""
+    if len(wanted) == 1:
+        return f"; schedules varied by seed {wanted[0]}"
+    which = f"seeds {wanted[0]} to {wanted[-1]}"
+    if not differences:
+        return f"; it ended and printed the same with {which}"
+    return f"; {len(differences)} of {which} ended or printed something else"
+
+
+def document(
+    collected: Collected,
+    command: Sequence[str],
+    ended: Ended,
+    seeds: Sequence[int] = (),
+    differences: Sequence[str] = (),
+) -> dict[str, Any]:
     """What --json prints."""
     return {
+        **({"seeds": list(seeds), "differences": list(differences)} if seeds else {}),
         "program": list(command),
         "exit_status": ended.status,
         "checkers": list(collected.checkers),

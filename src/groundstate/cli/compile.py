@@ -20,8 +20,9 @@ from groundstate.compiler.opencl import frontend
 from groundstate.compiler.opencl import options as language
 from groundstate.compiler.opencl.frontend import CompileError
 from groundstate.compiler.program import Program
+from groundstate.compiler.program.ptx_program import compile_program
 from groundstate.compiler.spirv.reader import is_spirv
-from groundstate.compiler.target import SUBGROUP_SIZES
+from groundstate.compiler.target import SUBGROUP_SIZES, Target, nvptx
 from groundstate.compiler.target.scalar import SCALAR
 from groundstate.printable import printable_lines
 
@@ -29,7 +30,8 @@ DESCRIPTION = """\
 Compiles a file of OpenCL C to SPIR-V, which zeModuleCreate and other tools take.
 
 With --emit it goes on, for this machine, and prints what it makes of each kernel: its graph, LLVM
-IR, assembly. SPIR-V may be given instead of OpenCL C then.
+IR, assembly. SPIR-V may be given instead of OpenCL C then. --emit=ptx makes one module of all
+kernels for one of NVIDIA's GPUs, which need not be there.
 
 The options of OpenCL itself are taken as they are: -D, -I, -cl-std=, -cl-fast-relaxed-math, -w and
 so on. The language is OpenCL C 3.0 unless -cl-std says otherwise.
@@ -45,10 +47,14 @@ examples:
   groundstate compile blur.spv --emit=llvm --kernel sharpen --group-size 16,16 -o sharpen.ll
   groundstate compile blur.cl --emit=ir --lanes 8      what 8 work-items do side by side
   groundstate compile blur.cl --emit=ir --print-after=unroll --verify
+  groundstate compile blur.cl --emit=ptx --target sm_90 -o blur.ptx    for NVIDIA's GPUs
 """
 
 STANDARD_STREAM = "-"
+PTX = "ptx"
 TARGETS = {"host": None, SCALAR.name: SCALAR}
+DEFAULT_GPU = "sm_90"
+"""What PTX is for, unless --target says otherwise."""
 
 VALUE_OPTIONS = {
     "-D": ("NAME[=VALUE]", "define a macro"),
@@ -93,9 +99,10 @@ def add_stage_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--emit",
         metavar="STAGE",
-        choices=["spirv", *STAGES],
+        choices=["spirv", *STAGES, PTX],
         default="spirv",
-        help=f"what to make. spirv: a module (the default); {meanings}",
+        help=f"what to make. spirv: a module (the default); {meanings}; "
+        "ptx: assembly for NVIDIA's GPUs, of all kernels",
     )
     group.add_argument(
         "--kernel",
@@ -120,11 +127,26 @@ def add_stage_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--target",
-        choices=TARGETS,
+        metavar="TARGET",
+        type=target_name,
         default="host",
         help="what to compile for. host: this machine (the default); "
-        "scalar: the reference, one work-item at a time and as few passes as possible",
+        "scalar: the reference, one work-item at a time and as few passes as possible; "
+        f"sm_NN: PTX for NVIDIA's GPUs of that compute capability (default of PTX: {DEFAULT_GPU})",
     )
+
+
+def target_name(text: str) -> str:
+    """Reads the name of a target."""
+    try:
+        is_known = text in TARGETS or nvptx.named(text) is not None
+    except BuildError as problem:
+        raise argparse.ArgumentTypeError(str(problem)) from problem
+    if not is_known:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a target; there are {', '.join(TARGETS)} and sm_NN, such as sm_90"
+        )
+    return text
 
 
 def group_size(text: str) -> Size:
@@ -216,10 +238,22 @@ def compile_file(args: argparse.Namespace, source: str | bytes) -> str | bytes:
         spirv = compiled.spirv
     if args.emit == "spirv":
         return spirv
+    gpu = None if args.target in TARGETS else nvptx.named(args.target)
+    if args.emit == PTX:
+        with observed(args):
+            return ptx(spirv, gpu or nvptx.named(DEFAULT_GPU), args)
+    if gpu is not None:
+        raise BuildError(f"for a GPU there is PTX alone: --emit=ptx --target {args.target}")
     with observed(args):
         program = Program(spirv, target=TARGETS[args.target], checks=knobs.CHECK.get())
         some = variants(program, args.kernels, args.group_size, args.lanes)
         return make(STAGES[args.emit], some)
+
+
+def ptx(spirv: bytes, target: Target | None, args: argparse.Namespace) -> str:
+    """PTX of the kernels that were asked for, or of all."""
+    program = Program(spirv, target=target)
+    return compile_program(program, args.kernels or None).text
 
 
 def read(path: str) -> str | bytes:
@@ -237,7 +271,7 @@ def output_path(args: argparse.Namespace) -> str:
     """Where the result goes: what -o says, else beside the source, or to the standard output."""
     if args.output is not None:
         return str(args.output)
-    is_text = args.emit in STAGES and args.emit != "object"
+    is_text = args.emit not in ("spirv", "object")
     if is_text or args.file == STANDARD_STREAM:
         return STANDARD_STREAM
     ending = STAGES[args.emit].ending if args.emit in STAGES else ".spv"
@@ -252,9 +286,8 @@ def write(args: argparse.Namespace, result: str | bytes) -> None:
         with open(path, "wb") as file:
             file.write(data)
     elif isinstance(result, str) and sys.stdout.isatty():
-        Console().print(
-            Syntax(printable_lines(result), STAGES[args.emit].lexer, background_color="default")
-        )
+        lexer = STAGES[args.emit].lexer if args.emit in STAGES else PTX
+        Console().print(Syntax(printable_lines(result), lexer, background_color="default"))
     else:
         sys.stdout.buffer.write(data)
 

@@ -40,6 +40,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--raw", action="store_true", help="show the bare instructions, all of them")
     how.add_argument("--function", metavar="NAME", help="show only this function or kernel")
+    parser.add_argument(
+        "--words",
+        action="store_true",
+        help="with --raw, show the word that each instruction begins at, as checked mode names it",
+    )
     parser.set_defaults(run=run)
 
 
@@ -50,17 +55,17 @@ def run(args: argparse.Namespace) -> int:
     except OSError as problem:
         return complain("dis", describe(problem, args.file))
     try:
-        for line in lines(data, args.raw, args.function):
+        for line in lines(data, args.raw or args.words, args.function, args.words):
             say(line)
     except (InvalidModule, LookupError) as problem:
         return complain("dis", f"{args.file}: {problem}")
     return 0
 
 
-def lines(data: bytes, raw: bool, function: str | None) -> Iterator[str]:
+def lines(data: bytes, raw: bool, function: str | None, words: bool = False) -> Iterator[str]:
     """What to print."""
     if raw:
-        return assembly(data)
+        return assembly(data, words)
     module = read(data)
     if function is None:
         return disassemble(module)

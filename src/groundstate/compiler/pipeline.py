@@ -17,9 +17,15 @@ from groundstate.compiler.analysis.rows import rows_together
 from groundstate.compiler.codegen.control.flow import NeedsOneLane
 from groundstate.compiler.codegen.kernel import Code, KernelWriter
 from groundstate.compiler.errors import BuildError
+from groundstate.compiler.instrument.arithmetic import check_arithmetic
 from groundstate.compiler.instrument.bounds import check_bounds
+from groundstate.compiler.instrument.convergence import check_convergence
 from groundstate.compiler.instrument.drop_guards import drop_guards
+from groundstate.compiler.instrument.images import check_images
+from groundstate.compiler.instrument.indices import check_indices
+from groundstate.compiler.instrument.masked import split_masked
 from groundstate.compiler.instrument.races import tell_accesses, tell_barriers
+from groundstate.compiler.instrument.uninitialised import check_uninitialised
 from groundstate.compiler.ir import Kernel, deadline
 from groundstate.compiler.ir.passes import Analyses, Pass, Variant, run_passes
 from groundstate.compiler.limits import check_private
@@ -41,6 +47,7 @@ from groundstate.compiler.opt.relieve_pressure import relieve_pressure
 from groundstate.compiler.opt.simplify import simplify
 from groundstate.compiler.opt.unroll import unroll
 from groundstate.compiler.opt.unroll_barriers import unroll_barrier_loops
+from groundstate.compiler.opt.unroll_rows import unroll_rows
 from groundstate.compiler.program.signature import describe_arguments
 from groundstate.compiler.program.symbols import Symbols
 from groundstate.compiler.program.variables import place_variables
@@ -79,6 +86,7 @@ VECTOR_LOWERING = (
 VECTOR = (
     Pass("unroll-barriers", unroll_barrier_loops, is_optional=True),
     Pass("unroll", unroll, is_optional=True),
+    Pass("unroll-rows", unroll_rows, is_optional=True),
     Pass("drop-guards", drop_guards, keeps=(CFG,), is_optional=True),
     Pass("merge-loads", merge_loads, keeps=(CFG,), is_optional=True),
     Pass("merge-stores", merge_stores, keeps=(CFG,), is_optional=True),
@@ -116,18 +124,30 @@ class Pipeline:
 PIPELINES = {
     "vector": Pipeline(VECTOR_LOWERING, VECTOR, REFILLED_VECTOR),
     "scalar": Pipeline(LOWERING, (SIMPLIFY,)),
+    "thread": Pipeline(LOWERING, ()),
 }
 """By the name that a target gives (`Target.pipeline`)."""
 
 TELL_BARRIERS = Pass("tell-barriers", tell_barriers, keeps=(CFG,))
 
 INSTRUMENT: dict[str, tuple[Pass, ...]] = {
+    "arithmetic": (Pass("check-arithmetic", check_arithmetic, keeps=(CFG,)),),
     "races": (Pass("tell-accesses", tell_accesses, keeps=(CFG,)), TELL_BARRIERS),
-    "sync": (TELL_BARRIERS,),
-    "memory": (Pass("check-bounds", check_bounds, keeps=(CFG,)), SIMPLIFY),
+    "sync": (Pass("check-convergence", check_convergence, keeps=(CFG,)), TELL_BARRIERS),
+    "memory": (
+        Pass("split-masked", split_masked, keeps=(CFG,)),
+        Pass("check-images", check_images, keeps=(CFG,)),
+        Pass("check-indices", check_indices, keeps=(CFG,)),
+        Pass("check-bounds", check_bounds, keeps=(CFG,)),
+        SIMPLIFY,
+    ),
+    "uninit": (
+        Pass("check-uninitialised", check_uninitialised),
+        SIMPLIFY,
+    ),
 }
-"""Of each checker of checked mode that changes code: run once for a lowered kernel, in this
-order."""
+"""Of each checker of checked mode that changes code: run once for a lowered kernel, in this order.
+What several of them need is run for the last."""
 
 PASSES = {step.name: step for each in PIPELINES.values() for step in each.lowering + each.variant}
 PASSES |= {step.name: step for steps in INSTRUMENT.values() for step in steps}
@@ -137,12 +157,12 @@ def lower(symbols: Symbols, name: str, target: Target, checks: Sequence[str] = (
     """A kernel, built anew, ready to be specialised to any group size; with what checkers need."""
     with deadline.limited(name):
         kernel = build_kernel(symbols, name)
+        kernel.keeps_loads = bool(checks)
         analyses = Analyses(kernel, target)
         run_passes(PIPELINES[target.pipeline].lowering, kernel, analyses)
-        wanted = (steps for name, steps in INSTRUMENT.items() if name in checks)
-        run_passes(
-            list(dict.fromkeys(step for steps in wanted for step in steps)), kernel, analyses
-        )
+        kernel.keeps_loads = False
+        wanted = [step for each, steps in INSTRUMENT.items() if each in checks for step in steps]
+        run_passes(list(dict.fromkeys(reversed(wanted)))[::-1], kernel, analyses)
         _name_variables(kernel, symbols)
     check_private(name, facts.private_bytes(kernel))
     return kernel

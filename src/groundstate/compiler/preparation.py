@@ -51,6 +51,9 @@ PIECES = (
 )
 """Modules of the compiler in an order in which each brings few others: a wait is soon over."""
 
+LINKER = "llvm.backend"
+"""LLVM's linker, in this process. On x86-64 kernels do without (`program/object_loader.py`)."""
+
 
 def preparation() -> Callable[[], bool]:
     """Does one step each time it is called, and returns whether there are more."""
@@ -64,7 +67,8 @@ def _steps() -> Iterator[bool]:
     service.start()
     yield True
     from importlib import import_module
+    from os import uname
 
-    for piece in PIECES:
+    for piece in PIECES if uname().machine == "x86_64" else (*PIECES, LINKER):
         import_module(f"groundstate.compiler.{piece}")
         yield True

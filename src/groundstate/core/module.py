@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from groundstate import ze
+from groundstate import knobs, ze
+from groundstate.checkers import check_bits
 from groundstate.core.api import Api, handle_array
 from groundstate.core.default_context import context_or_default
 from groundstate.core.dtype import dtype
@@ -19,6 +20,7 @@ from groundstate.core.handle import OwnedHandle, Resource
 from groundstate.core.kernel import Kernel
 from groundstate.core.kernel_signatures import Signatures
 from groundstate.core.memory import Memory, Shape, shape_of
+from groundstate.extras import OF_MODULES, ModuleChecks
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -48,6 +50,7 @@ class Module(OwnedHandle):
         options: str | Sequence[str] = (),
         constants: Mapping[int, Any] | None = None,
         name: str = "kernel.cl",
+        check: bool | str = False,
     ) -> None:
         """Builds a module from exactly one of SPIR-V, OpenCL C and a native binary.
 
@@ -59,6 +62,10 @@ class Module(OwnedHandle):
         specialization constants by number: integers, NumPy scalars or bytes. A build that fails
         raises `ModuleBuildFailure` (or `InvalidNativeBinary`) with the build log.
         A native binary must come from a driver of the same user: docs/reference/security.md.
+
+        With `check`, kernels report their mistakes on stderr, with lines and work-items: those of
+        "memory,races,sync", or of another list such as "memory,arithmetic"
+        (docs/howto/checking.md). Only our own device does so.
         """
         if sum(each is not None for each in (spirv, opencl, native)) != 1:
             raise TypeError("a module is made from one of spirv=, opencl= and native=")
@@ -74,6 +81,7 @@ class Module(OwnedHandle):
         self.signatures = Signatures(self.spirv) if self.spirv is not None else None
         """What its kernels take, as far as that is known."""
         binary = self.spirv if self.spirv is not None else bytes(native)  # type: ignore[arg-type]
+        self._checks = ModuleChecks(checks=check_bits(_checkers(check)))
         handle, self.log = self._build(binary, " ".join(words), constants or {})
         destroy = ("zeModuleDestroy", (handle,))
         self._resource = Resource(context.api, handle, destroy, context.resource)
@@ -90,6 +98,7 @@ class Module(OwnedHandle):
             pInputModule=ctypes.addressof(source),
             pBuildFlags=options.encode() or None,
             pConstants=given.address,
+            pNext=ctypes.addressof(self._checks) if self._checks.checks else None,
         )
         api = self.context.api
         created, log = ctypes.c_void_p(), ctypes.c_void_p()
@@ -199,7 +208,8 @@ def _compiled(source: str, options: list[str], name: str) -> bytes:
     from groundstate.compiler.opencl.frontend import CompileError, compile_opencl
 
     try:
-        return compile_opencl(source, options=[*options, "-g"], name=name, meanwhile=_preparation())
+        words = [*options, "-g", *(["-fkeep-accesses"] if knobs.CHECK.get() else [])]
+        return compile_opencl(source, options=words, name=name, meanwhile=_preparation())
     except CompileError as problem:
         raise failure(
             ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, "compile_opencl", problem.log
@@ -240,6 +250,18 @@ class _Constants:
             len(constants), ctypes.addressof(self._ids), ctypes.addressof(self._pointers)
         )
         self.address = ctypes.addressof(self._struct) if constants else None
+
+
+def _checkers(check: bool | str) -> tuple[str, ...]:
+    """The checkers of kernels that somebody asks for."""
+    if isinstance(check, bool):
+        return tuple(each for each in knobs.CHECK.usual if each in OF_MODULES) if check else ()
+    named = tuple(each.strip() for each in check.split(",") if each.strip())
+    known = [each for each in knobs.CHECK.words if each in OF_MODULES]
+    for each in named:
+        if each not in known:
+            raise ValueError(f"check={check!r}: {each!r} is none of {', '.join(known)}")
+    return named
 
 
 def _constant_bytes(value: Any) -> bytes:

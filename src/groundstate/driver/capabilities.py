@@ -20,6 +20,8 @@ says must be able to, and some try all powers of two up to the limit of the grou
 """
 
 NATIVE_KERNEL_FORMAT = "1"
+GPU_REGISTER_BYTES = 4
+"""A work-item of a GPU has registers of 32 bits."""
 
 COMPUTE_EXTENSIONS = Extensions("DEVICE_COMPUTE_PROPERTIES")
 
@@ -28,6 +30,12 @@ COMPUTE_EXTENSIONS = Extensions("DEVICE_COMPUTE_PROPERTIES")
 def zeDeviceGetComputeProperties(hDevice: int, pComputeProperties: int) -> None:
     device = platform.device(hDevice)
     properties = ze.ze_device_compute_properties_t.from_address(pComputeProperties)
+    if device.gpu is not None:
+        from groundstate.driver.devices.nvidia import properties as gpus
+
+        gpus.write_compute(properties, device.gpu)
+        COMPUTE_EXTENSIONS.fill(properties, device)
+        return
     properties.maxTotalGroupSize = MAX_GROUP_SIZE
     properties.maxGroupSizeX = properties.maxGroupSizeY = properties.maxGroupSizeZ = MAX_GROUP_SIZE
     properties.maxGroupCountX = properties.maxGroupCountY = properties.maxGroupCountZ = 0xFFFFFFFF
@@ -40,6 +48,8 @@ def zeDeviceGetComputeProperties(hDevice: int, pComputeProperties: int) -> None:
 
 def local_memory_bytes(device: Device) -> int:
     """Half of the second-level cache that one CPU has: a group's local memory stays in it."""
+    if device.gpu is not None:
+        return device.gpu.local_memory_bytes
     return max(MINIMUM_LOCAL_MEMORY, device.machine.private_cache_bytes() // 2)
 
 
@@ -73,6 +83,12 @@ def _float_flags() -> int:
 def zeDeviceGetModuleProperties(hDevice: int, pModuleProperties: int) -> None:
     device = platform.device(hDevice)
     properties = ze.ze_device_module_properties_t.from_address(pModuleProperties)
+    if device.gpu is not None:
+        from groundstate.driver.devices.nvidia import properties as gpus
+
+        gpus.write_module(properties, device.gpu, _float_flags(), PRINTF_BUFFER_SIZE)
+        MODULE_EXTENSIONS.fill(properties, device)
+        return
     properties.spirvVersionSupported = 1 << 16 | 4
     properties.flags = (
         ze.ZE_DEVICE_MODULE_FLAG_FP16
@@ -170,10 +186,11 @@ def _copy_bandwidth(properties: ze.ze_copy_bandwidth_exp_properties_t, device: D
 def zeDeviceGetExternalMemoryProperties(hDevice: int, pExternalMemoryProperties: int) -> None:
     """Allocations live in files without a name, which both kinds of descriptor can stand for."""
     properties = ze.ze_device_external_memory_properties_t.from_address(pExternalMemoryProperties)
-    properties.memoryAllocationImportTypes = external_memory.TYPES
-    properties.memoryAllocationExportTypes = external_memory.TYPES
-    properties.imageImportTypes = external_memory.TYPES
-    properties.imageExportTypes = external_memory.TYPES
+    types = external_memory.TYPES if platform.device(hDevice).gpu is None else 0
+    properties.memoryAllocationImportTypes = types
+    properties.memoryAllocationExportTypes = types
+    properties.imageImportTypes = types
+    properties.imageExportTypes = types
 
 
 _VECTOR_TYPES = {"char": 1, "short": 2, "int": 4, "long": 8, "float": 4, "double": 8, "half": 2}
@@ -185,7 +202,7 @@ def zeDeviceGetVectorWidthPropertiesExt(
 ) -> None:
     """Work-items already fill the vector registers, so a kernel gains nothing from vectors."""
     device = platform.device(hDevice)
-    register_bytes = device.machine.simd_bits // 8
+    register_bytes = device.machine.simd_bits // 8 if device.gpu is None else GPU_REGISTER_BYTES
 
     def write(properties: ze.ze_device_vector_width_properties_ext_t, width: int) -> None:
         properties.vector_width_size = width

@@ -59,6 +59,12 @@ def zeDeviceGetProperties(hDevice: int, pDeviceProperties: int) -> None:
 
 def write_core(properties: ze.ze_device_properties_t, device: Device) -> None:
     """Everything that a struct of device properties has, but for what is chained to it."""
+    if device.gpu is not None:
+        from groundstate.driver.devices.nvidia import properties as gpus
+
+        gpus.write_identity(properties, device.gpu)
+        gpus.write_shape(properties, device.gpu, HIGHEST_PRIORITY)
+        return
     _write_identity(properties, device)
     _write_shape(properties, device)
 
@@ -103,11 +109,20 @@ def _write_shape(properties: ze.ze_device_properties_t, device: Device) -> None:
 
 @DEVICE_EXTENSIONS.add("ze_eu_count_ext_t")
 def _eu_count(properties: ze.ze_eu_count_ext_t, device: Device) -> None:
+    if device.gpu is not None:
+        from groundstate.driver.devices.nvidia.properties import UNITS_PER_MULTIPROCESSOR
+
+        properties.numTotalEUs = UNITS_PER_MULTIPROCESSOR * device.gpu.multiprocessors
+        return
     properties.numTotalEUs = device.worker_count
 
 
 @DEVICE_EXTENSIONS.add("ze_device_ip_version_ext_t")
 def _ip_version(properties: ze.ze_device_ip_version_ext_t, device: Device) -> None:
+    if device.gpu is not None:
+        major, minor = device.gpu.capability
+        properties.ipVersion = major << 22 | minor << 14
+        return
     properties.ipVersion = device.platform.ip_version
 
 
@@ -115,6 +130,11 @@ def _ip_version(properties: ze.ze_device_ip_version_ext_t, device: Device) -> No
 def _usable_memory(
     properties: ze.ze_device_usablemem_size_ext_properties_t, device: Device
 ) -> None:
+    if device.gpu is not None:
+        from groundstate.driver.devices.nvidia.native_gpu import free_memory
+
+        properties.currUsableMemSize = free_memory(device.handle)
+        return
     used = device.platform.native.device_memory_used(device.handle)
     own = max(0, device.part.memory_bytes - used)
     properties.currUsableMemSize = min(own, device.machine.available_memory())
@@ -150,7 +170,11 @@ def _kernel_timestamps(
 def _readonly_memory(
     properties: ze.ze_device_readonly_memory_ext_properties_t, device: Device
 ) -> None:
-    properties.readonlyCapability = ze.ZE_DEVICE_READONLY_MEMORY_CAPABILITY_ENFORCED
+    properties.readonlyCapability = (
+        ze.ZE_DEVICE_READONLY_MEMORY_CAPABILITY_ENFORCED
+        if device.gpu is None
+        else ze.ZE_DEVICE_READONLY_MEMORY_CAPABILITY_NONE
+    )
 
 
 @DEVICE_EXTENSIONS.add("ze_mutable_command_list_exp_properties_t")
@@ -194,8 +218,13 @@ def _ray_tracing_structures_experimental(
 
 @handler
 def zeDeviceCanAccessPeer(hDevice: int, hPeerDevice: int, value: int) -> None:
-    """All devices are parts of one machine with one memory."""
-    write_bool(value, True)
+    """The CPU's devices are parts of one machine with one memory. A GPU has its own."""
+    write_bool(value, _reaches(platform.device(hDevice), platform.device(hPeerDevice)))
+
+
+def _reaches(device: Device, peer: Device) -> bool:
+    """Whether kernels of a device may use the device memory of another."""
+    return device is peer or (device.gpu is None and peer.gpu is None)
 
 
 PEER_EXTENSIONS = Extensions("DEVICE_P2P_PROPERTIES")
@@ -204,10 +233,10 @@ PEER_EXTENSIONS = Extensions("DEVICE_P2P_PROPERTIES")
 @handler
 def zeDeviceGetP2PProperties(hDevice: int, hPeerDevice: int, pP2PProperties: int) -> None:
     properties = ze.ze_device_p2p_properties_t.from_address(pP2PProperties)
-    properties.flags = (
-        ze.ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS | ze.ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS
-    )
-    PEER_EXTENSIONS.fill(properties, (platform.device(hDevice), platform.device(hPeerDevice)))
+    pair = platform.device(hDevice), platform.device(hPeerDevice)
+    both = ze.ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS | ze.ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS
+    properties.flags = both if _reaches(*pair) else 0
+    PEER_EXTENSIONS.fill(properties, pair)
 
 
 @PEER_EXTENSIONS.add("ze_device_p2p_bandwidth_exp_properties_t")

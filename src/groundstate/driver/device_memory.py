@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from groundstate import knobs, ze
 from groundstate.driver import platform, speed
 from groundstate.driver.api import Extensions, answer_structs, handler, write_text
@@ -23,6 +25,12 @@ def zeDeviceGetMemoryProperties(hDevice: int, pCount: int, pMemProperties: int) 
 
 def _write_memory(properties: ze.ze_device_memory_properties_t, device: Device) -> None:
     """The operating system does not tell the memory's clock: it is 0."""
+    if device.gpu is not None:
+        from groundstate.driver.devices.nvidia import properties as gpus
+
+        gpus.write_memory(properties, device.gpu)
+        MEMORY_EXTENSIONS.fill(properties, device)
+        return
     properties.flags = 0
     properties.maxClockRate = 0
     properties.maxBusWidth = CHANNEL_BITS
@@ -34,7 +42,14 @@ def _write_memory(properties: ze.ze_device_memory_properties_t, device: Device) 
 @MEMORY_EXTENSIONS.add("ze_device_memory_ext_properties_t")
 def _memory_module(properties: ze.ze_device_memory_ext_properties_t, device: Device) -> None:
     """The type has no value for "not known"; DDR names the family that system memory belongs to."""
-    properties.type = ze.ZE_DEVICE_MEMORY_EXT_TYPE_DDR
+    wide = device.gpu is not None and device.gpu.has_stacked_memory
+    properties.type = (
+        ze.ZE_DEVICE_MEMORY_EXT_TYPE_HBM
+        if wide
+        else ze.ZE_DEVICE_MEMORY_EXT_TYPE_DDR
+        if device.gpu is None
+        else ze.ZE_DEVICE_MEMORY_EXT_TYPE_GDDR6
+    )
     properties.physicalSize = device.part.memory_bytes
     measured = speed.between(device, device)
     properties.readBandwidth, properties.bandwidthUnit = speed.bandwidth(measured.read)
@@ -46,6 +61,12 @@ def zeDeviceGetMemoryAccessProperties(hDevice: int, pMemAccessProperties: int) -
     """One coherent memory: all may be done to every kind of allocation, malloc's included, though
     that need not be said."""
     properties = ze.ze_device_memory_access_properties_t.from_address(pMemAccessProperties)
+    gpu = platform.device(hDevice).gpu
+    if gpu is not None:
+        from groundstate.driver.devices.nvidia.properties import write_access
+
+        write_access(properties, gpu)
+        return
     everything = (
         ze.ZE_MEMORY_ACCESS_CAP_FLAG_RW
         | ze.ZE_MEMORY_ACCESS_CAP_FLAG_ATOMIC
@@ -65,7 +86,8 @@ CACHE_EXTENSIONS = Extensions("DEVICE_CACHE_PROPERTIES")
 @handler
 def zeDeviceGetCacheProperties(hDevice: int, pCount: int, pCacheProperties: int) -> None:
     """The last level comes first, since many programs look only at the first entry."""
-    caches = platform.device(hDevice).machine.caches
+    device = platform.device(hDevice)
+    caches: Sequence[Cache] = device.machine.caches if device.gpu is None else device.gpu.caches
     structure = ze.ze_device_cache_properties_t
     answer_structs(pCount, pCacheProperties, structure, caches, _write_cache)
 

@@ -32,7 +32,10 @@ def driver_version() -> int:
 
 
 def _is_wanted(gpu: bool, other: bool) -> bool:
-    return gpu if ze.ZE_DEVICE_TYPE_GPU in platform.current().device_types else other
+    """Whether there is a device of the types that a program asks for, if no mask hides it."""
+    here = platform.current()
+    has_gpu = ze.ZE_DEVICE_TYPE_GPU in here.device_types or bool(here.gpus())
+    return gpu if has_gpu else other
 
 
 @handler

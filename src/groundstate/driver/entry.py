@@ -8,6 +8,7 @@ from groundstate import knobs
 from groundstate.checkers import check_bits
 from groundstate.driver import native, platform, sysman
 from groundstate.driver.api import HANDLERS, REQUESTS, Handler
+from groundstate.driver.devices import nvidia
 from groundstate.driver.devices.cpu import Machine
 
 NOUNS = (
@@ -32,6 +33,9 @@ NOUNS = (
 )
 """The modules that hold handlers. Importing one registers what it answers."""
 
+CHECKING = ("checking.kernel_findings", "checking.command_races")
+"""The same, in checked mode."""
+
 
 def start(library_path: str) -> dict[str, Handler]:
     """Builds the drivers and devices of this process and returns the handlers, by name."""
@@ -39,14 +43,17 @@ def start(library_path: str) -> dict[str, Handler]:
     if checkers := knobs.CHECK.get():
         importlib.import_module("groundstate.driver.checking.session").start(checkers)
         native.set_checks(check_bits(checkers))
+    if "portability" in checkers or knobs.CHECK_VARY.get():
+        importlib.import_module("groundstate.driver.checking.portability").start()
     native.set_shared_in_device(knobs.SHARED_FORCE_DEVICE_ALLOC.get())
     native.crash_on_faults(knobs.FAULTS.get() == "crash")
     native.limit_kernels(knobs.KERNEL_LIMIT.get() or 0)
     native.check_waits(knobs.CHECK_WAITS.get())
     native.report_same_values(knobs.CHECK_SAME_VALUES.get())
     native.say_errors(knobs.ERRORS.choices.index(knobs.ERRORS.get()))
-    platform.install(platform.Platform(native, Machine(knobs.SYSFS_ROOT.get())))
-    for noun in (*NOUNS, *(("checking.kernel_findings",) if checkers else ())):
+    root = knobs.SYSFS_ROOT.get()
+    platform.install(platform.Platform(native, Machine(root), nvidia.find(root)))
+    for noun in (*NOUNS, *(CHECKING if checkers else ())):
         importlib.import_module(f"groundstate.driver.{noun}")
     if "host" in knobs.CHECK.get():
         importlib.import_module("groundstate.driver.checking.host_findings").start()

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 
 from groundstate import ze
-from groundstate.driver import ipc, native
+from groundstate.driver import ipc, native, platform
 from groundstate.driver.api import Failure, find_in_chain, handler, write_pointer
 from groundstate.native_layouts import AllocationFacts
 
@@ -93,6 +93,12 @@ def imported_fd(next_struct: int, size: int) -> int:
     return int(request.fd)
 
 
+def refuse_gpu(device: int, sentence: str) -> None:
+    """For what only the CPU's devices can do."""
+    if device and platform.device(device).gpu is not None:
+        raise Failure(ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, sentence)
+
+
 # --- Import -------------------------------------------------------------------------------------
 
 
@@ -101,6 +107,7 @@ def zeMemAllocDevice(
     hContext: int, device_desc: int, size: int, alignment: int, hDevice: int, pptr: int
 ) -> None:
     descriptor = ze.ze_device_mem_alloc_desc_t.from_address(device_desc)
+    refuse_gpu(hDevice, "memory of a file descriptor cannot become memory of an NVIDIA GPU")
     fd = imported_fd(descriptor.pNext or 0, size)
     if fd < 0:
         raise Failure(
@@ -177,6 +184,11 @@ def shared_fd(context: int, found: AllocationFacts) -> int:
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
             "this memory cannot be shared: it is the application's own",
+        )
+    if found.of_kind:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+            "memory that an NVIDIA GPU uses cannot be shared with other processes",
         )
     fd = native.allocation_share(context, found.base)
     if fd < 0 and native.allocation(context, found.base) is None:

@@ -92,6 +92,7 @@ def _is_part(device: Device, whole: Device) -> bool:
 def zeFabricEdgeGetExp(hVertexA: int, hVertexB: int, pCount: int, phEdges: int) -> None:
     one, other = _device(hVertexA), _device(hVertexB)
     linked = not _is_part(one, other) and not _is_part(other, one)
+    linked = linked and one.gpu is None and other.gpu is None
     answer_list(pCount, phEdges, [_edge(one, other).handle] if linked else [])
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from groundstate import ze
+from groundstate import knobs, ze
 from groundstate.driver import native, native_kernel, platform, variants
 from groundstate.driver.api import (
     NOT_OF_THE_INPUT,
@@ -40,6 +40,8 @@ from groundstate.native_layouts import AllocationFacts
 TYPE_CHECKING = False  # as in platform.py
 if TYPE_CHECKING:
     from groundstate.compiler.program import KernelCode
+    from groundstate.compiler.program.signature import Signature
+    from groundstate.driver.devices.nvidia.module import GpuKernel
     from groundstate.driver.native_kernel import Size
 
 
@@ -62,9 +64,40 @@ def _new_entry_point(module: Module, name: str) -> EntryPoint:
             f"kernel {name!r} needs {', '.join(signature.unresolved)}, which the module imports; "
             "link it with a module that exports them (zeModuleDynamicLink)",
         )
-    local_bytes = local_memory_bytes(platform.device(module.device))
-    address = native_kernel.entry_point_add(module.handle, signature, MAX_GROUP_SIZE, local_bytes)
-    return EntryPoint(module, signature, address)
+    most_items = MAX_GROUP_SIZE
+    device = platform.device(module.device)
+    if device.gpu is not None:
+        kernel = module.need_gpu().kernel(name)
+        most_items = kernel.most_items
+        signature = _as_on_gpu(signature, kernel)
+    local_bytes = local_memory_bytes(device)
+    address = native_kernel.entry_point_add(module.handle, signature, most_items, local_bytes)
+    return EntryPoint(module, signature, address, most_items)
+
+
+def _as_on_gpu(signature: Signature, kernel: GpuKernel) -> Signature:
+    """What a kernel needs depends on its code."""
+    from groundstate.compiler.light_dataclass import replace
+
+    return replace(
+        signature,
+        subgroup_size=kernel.ptx.sub_group_size,
+        required_group_size=kernel.ptx.required_group_size,
+        local_bytes=kernel.ptx.static_shared,
+        private_bytes=kernel.private_bytes,
+    )
+
+
+def _add_gpu_code(entry_point: EntryPoint, size: Size) -> None:
+    """Gives a kernel of a GPU its code, which is the same for all group sizes."""
+    from groundstate.driver.devices.nvidia.module import describe
+
+    module, signature = entry_point.module, entry_point.signature
+    gpu = module.need_gpu()
+    formats = gpu.ptx.print_formats
+    kernel = gpu.kernel(signature.name)
+    description, _kept = describe(kernel, signature, formats if kernel.ptx.uses_print else (), size)
+    native_kernel.described_code_add(module.handle, entry_point.address, description)
 
 
 def _compile(entry_point: EntryPoint, size: Size) -> KernelCode:
@@ -119,7 +152,12 @@ def zeKernelCreate(hModule: int, desc: int, phKernel: int) -> None:
         )
     with _building():
         entry_point = _entry_point(module, name)
-        module.program.check(name)
+        if not module.is_of_gpu:
+            module.program.check(name)
+    if "portability" in knobs.CHECK.get() and not module.is_of_gpu:
+        from groundstate.driver.checking import portability
+
+        portability.check_kernel(module.program, name)
     module.need_variables()
     write_pointer(phKernel, native_kernel.kernel_new(hModule, entry_point.address))
 
@@ -127,13 +165,33 @@ def zeKernelCreate(hModule: int, desc: int, phKernel: int) -> None:
 @request
 def compile_entry_point(entry_point: int, x: int, y: int, z: int) -> None:
     """Compiles an entry point for a group size that is allowed for it and has no code yet."""
+    found = entry_point_at(entry_point)
     with _building():
-        _compile(entry_point_at(entry_point), (x, y, z))
+        if not found.module.is_of_gpu:
+            _compile(found, (x, y, z))
+            return
+        with found.module.lock:
+            if (x, y, z) not in found.sizes:
+                _add_gpu_code(found, (x, y, z))
+                found.sizes.add((x, y, z))
+
+
+@request
+def report_launch(entry_point: int, x: int, y: int, z: int, reports: int) -> int:
+    """Tells what checkers found in a launch; 1 if the context is to be lost for it."""
+    from groundstate.driver.checking import kernel_findings
+
+    return kernel_findings.report_launch(entry_point, x, y, z, reports)
 
 
 @handler
 def zeKernelGetBinaryExp(hKernel: int, pSize: int, pKernelBinary: int) -> None:
     """The machine code for the group size that is set."""
+    if entry_point_of(hKernel).module.is_of_gpu:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+            "kernels of NVIDIA's GPUs have no binary of ours",
+        )
     with _building():
         code = _compile(entry_point_of(hKernel), native_kernel.kernel_group_size(hKernel))
     answer_bytes(code.binary, pSize, pKernelBinary)
@@ -157,7 +215,7 @@ def zeKernelGetProperties(hKernel: int, pKernelProperties: int) -> None:
     properties.requiredNumSubGroups = _attribute(signature.attributes, "required_num_sub_groups")
     properties.requiredSubgroupSize = _attribute(signature.attributes, "intel_reqd_sub_group_size")
     properties.maxSubgroupSize = signature.subgroup_size
-    properties.maxNumSubgroups = -(-MAX_GROUP_SIZE // signature.subgroup_size)
+    properties.maxNumSubgroups = -(-entry_point.most_items // signature.subgroup_size)
     properties.localMemSize = signature.local_bytes
     properties.privateMemSize = signature.private_bytes
     properties.spillMemSize = 0  # the stack of the thread that runs the kernel takes all spills
@@ -189,7 +247,7 @@ def _max_group_size(
 ) -> None:
     required = entry_point.signature.required_group_size
     properties.maxGroupSize = (
-        required[0] * required[1] * required[2] if required else MAX_GROUP_SIZE
+        required[0] * required[1] * required[2] if required else entry_point.most_items
     )
 
 

@@ -106,6 +106,7 @@ def zeMemOpenIpcHandle(hContext: int, hDevice: int, handle: int, flags: int, ppt
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, "the context was created without this device"
         )
+    external_memory.refuse_gpu(hDevice, "memory of other processes cannot be an NVIDIA GPU's")
     shared = ipc.open_handle(handle, ipc.MEMORY)
     try:
         if shared.size > os.fstat(shared.fd).st_size:

@@ -14,6 +14,7 @@ from itertools import count
 
 from groundstate import knobs, ze
 from groundstate.announce import Announced
+from groundstate.checkers import check_names
 from groundstate.driver import (
     build_log,
     build_options,
@@ -37,10 +38,14 @@ from groundstate.driver.api import (
     write_u64,
 )
 from groundstate.driver.devices import tile_registers
+from groundstate.driver.platform import Device
+from groundstate.extras import OF_MODULES, ModuleChecks
 
 TYPE_CHECKING = False  # as in platform.py; the compiler is imported when it is first needed
 if TYPE_CHECKING:
     from groundstate.compiler.program import KernelCode, Program, Signature
+    from groundstate.compiler.target import Target
+    from groundstate.driver.devices.nvidia.module import GpuModule
     from groundstate.driver.native_kernel import Size
 
 _keys = count(1)
@@ -69,8 +74,12 @@ class Module:
         """The program-scope variables in memory, or 0 while nobody needs them."""
         self.sharers: list[Module] = [self]
         """The modules that have these variables: those it was linked with, and itself."""
+        self.mapped: list[int] = []
+        """The addresses of variables of a GPU that were told to the program."""
         self.debug_image: bytes | None = None
         """The debug information, as it was when somebody last asked for its size."""
+        self.gpu: GpuModule | None = None
+        """Of a module for a GPU: the program in its memory, once it is complete."""
         self.lock = allocate_lock()
         self.is_ended = False
         """Whether the handle is gone, so that nothing more needs to be compiled."""
@@ -83,8 +92,24 @@ class Module:
             raise
         _by_handle[self.handle] = self
 
+    @property
+    def is_of_gpu(self) -> bool:
+        return platform.device(self.device).gpu is not None
+
+    def need_gpu(self) -> GpuModule:
+        """The program in the memory of a GPU. It is loaded again after it was linked."""
+        from groundstate.driver.devices.nvidia.module import load
+
+        found = load(platform.device(self.device), self.program)
+        self.gpu = found
+        return found
+
     def need_variables(self) -> int:
-        """The program-scope variables, made when a kernel or a pointer first needs them."""
+        """The program-scope variables, made when a kernel or a pointer first needs them.
+
+        Those of a GPU are a part of the loaded program."""
+        if self.is_of_gpu:
+            return 0
         with self.lock:
             if not self.variables and self.program.globals_bytes:
                 image = self.program.globals_image.ljust(self.program.globals_bytes, b"\0")
@@ -128,8 +153,12 @@ class Module:
 class EntryPoint:
     """A kernel of a module: what is known of it without compiling, and the code compiled so far."""
 
-    def __init__(self, module: Module, signature: Signature, address: int) -> None:
+    def __init__(self, module: Module, signature: Signature, address: int, most_items: int) -> None:
         self.module = module
+        self.most_items = most_items
+        """In a group."""
+        self.sizes: set[Size] = set()
+        """Of groups for which a GPU's kernel has been made known."""
         self.signature = signature
         self.address = address
         self.codes: dict[Size, KernelCode] = {}
@@ -216,36 +245,82 @@ def _several_inputs(several: ze.ze_module_program_exp_desc_t) -> list[_Input]:
     ]
 
 
-def _build(inputs: list[_Input], is_native: bool) -> Program:
+def _checks(description: ze.ze_module_desc_t) -> tuple[str, ...]:
+    """What the kernels of a module are checked for."""
+    always = knobs.CHECK.get()
+    chained = find_in_chain(pointer_in(description, "pNext"), ModuleChecks._stype_)
+    if not chained:
+        return always
+    named = check_names(ModuleChecks.from_address(chained).checks)
+    wanted = tuple(each for each in named if each in OF_MODULES)
+    if wanted and not always:
+        from groundstate.driver.checking import session
+
+        session.start_once(wanted)
+    return tuple(dict.fromkeys((*always, *wanted)))
+
+
+def _build(inputs: list[_Input], is_native: bool, checks: Sequence[str], device: Device) -> Program:
     from groundstate.compiler.errors import BuildError
     from groundstate.compiler.program import Program
 
-    checks = knobs.CHECK.get()
+    target = _varied_target()
+    if device.gpu is not None:
+        from groundstate.compiler.target.nvptx import nvptx
+
+        checks, target = (), nvptx(device.gpu.sm)  # what checkers need of a launch is the CPU's
+        if is_native:
+            raise BuildError("a GPU takes SPIR-V only: ZE_MODULE_FORMAT_IL_SPIRV")
     errors = [error for each in inputs for error in each.errors]
     if errors:
         raise BuildError("\n".join(errors))
     if is_native:
-        programs = [Program.from_native(each.binary, checks) for each in inputs]
+        programs = [Program.from_native(each.binary, checks, target) for each in inputs]
         return programs[0] if len(programs) == 1 else Program.link(programs)
     with Announced(f"reading a module of {sum(len(each.binary) for each in inputs) >> 10} KiB"):
         programs = [
-            Program(each.binary, options=each.options, constants=each.constants, checks=checks)
+            Program(
+                each.binary,
+                options=each.options,
+                constants=each.constants,
+                target=target,
+                checks=checks,
+            )
             for each in inputs
         ]
         return programs[0] if len(programs) == 1 else Program.link(programs)
+
+
+def _varied_target() -> Target | None:
+    """What kernels are compiled for if sub-groups vary (GROUNDSTATE_CHECK_VARY)."""
+    if not knobs.CHECK_VARY.get():
+        return None
+    from groundstate.driver.checking.portability import varied_target
+
+    return varied_target()
 
 
 def _claim_tiles(program: Program, device: int) -> None:
     """Asks for the tile registers of the machine if kernels may use them."""
     from groundstate.compiler.errors import BuildError
 
-    if not program.uses_tiles or not platform.device(device).machine.has_tiles:
+    here = platform.device(device)
+    if not program.uses_tiles or here.gpu is not None or not here.machine.has_tiles:
         return
     if not tile_registers.granted():
         raise BuildError(
             "Linux does not let this process use the tile registers that the module asks for: "
             "perhaps a thread has a signal stack that is too small for them"
         )
+
+
+def _load(device: Device, program: Program) -> GpuModule | None:
+    """The program in the memory of a GPU, unless it still has to be linked."""
+    if device.gpu is None or program.imports:
+        return None
+    from groundstate.driver.devices.nvidia.module import load
+
+    return load(device, program)
 
 
 @handler
@@ -263,16 +338,23 @@ def zeModuleCreate(hContext: int, hDevice: int, desc: int, phModule: int, phBuil
     inputs = _inputs(description)
     lines = [warning for each in inputs for warning in each.warnings]
     try:
-        program = _build(inputs, is_native)
+        device = platform.device(hDevice)
+        program = _build(inputs, is_native, _checks(description), device)
         _claim_tiles(program, hDevice)
+        gpu = _load(device, program)
     except BuildError as problem:
         reason = problem.log
+    except Failure as problem:
+        if problem.result != ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE:
+            raise
+        reason = problem.sentence
     except NOT_OF_THE_INPUT:
         raise
     except Exception as problem:
         reason = f"error: the compiler failed on this module: {type(problem).__name__}: {problem}"
     else:
         module = Module(hContext, hDevice, program)
+        module.gpu = gpu
         build_log.write(phBuildLog, [*lines, program.log])
         write_pointer(phModule, module.handle)
         return
@@ -289,6 +371,8 @@ def zeModuleDestroy(hModule: int) -> None:
         module.is_ended = True
         module.sharers.remove(module)
     native_kernel.forget_requests(hModule)
+    for address in module.mapped:
+        native.mapping_remove(module.context, address)
     module.finalise()
     reap_modules()
 
@@ -314,7 +398,13 @@ def share_variables(modules: Sequence[Module]) -> None:
 
 @handler
 def zeModuleGetNativeBinary(hModule: int, pSize: int, pModuleNativeBinary: int) -> None:
-    answer_bytes(of_handle(hModule).program.native_binary(), pSize, pModuleNativeBinary)
+    module = of_handle(hModule)
+    if module.is_of_gpu:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+            "modules of NVIDIA's GPUs have no native binary; keep the SPIR-V",
+        )
+    answer_bytes(module.program.native_binary(), pSize, pModuleNativeBinary)
 
 
 def answer_bytes(content: bytes, size_address: int, bytes_address: int) -> None:
@@ -334,6 +424,13 @@ def answer_bytes(content: bytes, size_address: int, bytes_address: int) -> None:
 @handler
 def zeModuleGetGlobalPointer(hModule: int, pGlobalName: int, pSize: int, pptr: int) -> None:
     module, name = of_handle(hModule), read_text(pGlobalName)
+    if module.is_of_gpu:
+        address, size = _gpu_variable(module, name)
+        if pSize:
+            write_u64(pSize, size)
+        if pptr:
+            write_pointer(pptr, address)
+        return
     if name not in module.program.global_offsets:
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_GLOBAL_NAME, f"the module has no variable {name!r}"
@@ -343,6 +440,20 @@ def zeModuleGetGlobalPointer(hModule: int, pGlobalName: int, pSize: int, pptr: i
         write_u64(pSize, size)
     if pptr:
         write_pointer(pptr, native_kernel.globals_base(module.need_variables()) + offset)
+
+
+def _gpu_variable(module: Module, name: str) -> tuple[int, int]:
+    """The place and the size of a variable, which is known as memory of the GPU from then on."""
+    gpu = module.need_gpu()
+    found = gpu.variable(name)
+    if found is None:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_GLOBAL_NAME, f"the module has no variable {name!r}"
+        )
+    if native.allocation(module.context, found[0]) is None:
+        native.mapping_add(module.context, module.device, *found)
+        module.mapped.append(found[0])
+    return found
 
 
 @handler
@@ -364,6 +475,11 @@ def zeModuleGetFunctionPointer(hModule: int, pFunctionName: int, pfnFunction: in
     from groundstate.compiler.errors import BuildError
 
     name = read_text(pFunctionName)
+    if of_handle(hModule).is_of_gpu:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+            "functions of a GPU have no address for the host",
+        )
     try:
         pointer = of_handle(hModule).program.function_pointer(name)
     except BuildError as problem:

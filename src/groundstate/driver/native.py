@@ -44,7 +44,12 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_check_waits": (None, (_BOOL,)),
     "gs_set_checks": (None, (_U32,)),
     "gs_report_same_values": (None, (_BOOL,)),
+    "gs_check_device_memory": (None, (_BOOL,)),
     "gs_memory_at": (_BOOL, (_U64, _P)),
+    "gs_local_memory_at": (_BOOL, (_U64,)),
+    "gs_vary": (None, (_U64,)),
+    "gs_limit_launches": (None, (_U64, _U64)),
+    "gs_is_unwritten": (_BOOL, (_U64,)),
     "gs_device_measure": (_BOOL, (_P, _P, _U64, _P)),
     "gs_device_is_used": (_BOOL, (_P,)),
     "gs_device_reset": (None, (_P,)),
@@ -80,6 +85,15 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
         (_P, _INT, _U64, _U32, _P),
     ),
     "gs_last_error_text": (ctypes.c_char_p, ()),
+    "gs_cuda_open": (_INT, (ctypes.c_char_p,)),
+    "gs_cuda_attribute": (_INT, (_INT, _INT)),
+    "gs_cuda_identify": (_BOOL, (_INT, _P, _U32, _P, _P)),
+    "gs_gpu_adopt": (_BOOL, (_P, _INT)),
+    "gs_gpu_free_memory": (_U64, (_P,)),
+    "gs_gpu_module_load": (_U32, (_P, ctypes.c_char_p, _P, _U32, _P, _P)),
+    "gs_gpu_module_unload": (None, (_P, _P, _U32)),
+    "gs_gpu_function": (_P, (_P, _P, ctypes.c_char_p, _P)),
+    "gs_gpu_variable": (_U64, (_P, _P, ctypes.c_char_p, _P)),
     "gs_module_new": (_P, (_P, _P, _U64)),
     "gs_module_end": (_U32, (_P,)),
     "gs_module_reap": (_U64, ()),
@@ -165,7 +179,12 @@ def _check(name: str, *arguments: object) -> None:
     """Calls a native function that returns a `ze_result_t` and has recorded why it failed."""
     result = _call(name, *arguments)
     if result != 0:
-        raise Failure(result, _functions["gs_last_error_text"]().decode(errors="replace"))
+        raise Failure(result, last_error())
+
+
+def last_error() -> str:
+    """The sentence that the last failure of this thread has recorded."""
+    return str(_functions["gs_last_error_text"]().decode(errors="replace"))
 
 
 def _new(name: str, what: str, *arguments: object) -> int:
@@ -187,6 +206,12 @@ def device_new(
     """A new device handle."""
     sizes = (worker_count, memory_bytes, QUEUE_GROUPS, queue_count)
     return _new("gs_device_new", "device", driver, parent, *sizes)
+
+
+def gpu_adopt(device: int, ordinal: int) -> None:
+    """Makes a new device the NVIDIA GPU of this number."""
+    if not _call("gs_gpu_adopt", device, ordinal):
+        raise MemoryError(f"no memory for GPU {ordinal}")
 
 
 def device_confine(device: int, cpus: Sequence[int], nodes: Sequence[int]) -> None:
@@ -301,9 +326,34 @@ def memory_at(address: int) -> MemoryFacts | None:
     return found if _call("gs_memory_at", address, ctypes.byref(found)) else None
 
 
+def is_local_memory(address: int) -> bool:
+    """Whether an address lies in local memory, of whichever group."""
+    return bool(_call("gs_local_memory_at", address))
+
+
+def vary(seed: int) -> None:
+    """Lets schedules and undefined contents depend on a seed; not on anything if it is 0."""
+    _call("gs_vary", seed)
+
+
+def limit_launches(group_size: int, local_bytes: int) -> None:
+    """Lets `report_limits` of checking/portability.py know of launches with more."""
+    _call("gs_limit_launches", group_size, local_bytes)
+
+
+def is_unwritten(address: int) -> bool:
+    """Whether the checker of uninitialised memory takes a byte for uninitialised."""
+    return bool(_call("gs_is_unwritten", address))
+
+
 def report_same_values(enable: bool) -> None:
     """Also reports races of work-items that write the same: GROUNDSTATE_CHECK_SAME_VALUES."""
     _call("gs_report_same_values", enable)
+
+
+def check_device_memory(enable: bool) -> None:
+    """Also reports device memory that the host touches: GROUNDSTATE_CHECK_STRICT."""
+    _call("gs_check_device_memory", enable)
 
 
 def check_waits(enable: bool) -> None:

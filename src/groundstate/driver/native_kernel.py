@@ -14,6 +14,7 @@ from groundstate.native_layouts import (
     Argument,
     CodeDescription,
     EntryPointDescription,
+    ShadowAccesses,
     SharedAccesses,
     SourceLines,
 )
@@ -105,6 +106,11 @@ def code_add(
     _new("gs_code_add", "kernel", module, entry_point, ctypes.byref(description))
 
 
+def described_code_add(module: int, entry_point: int, description: CodeDescription) -> None:
+    """Gives a kernel code that another kind of device has described."""
+    _new("gs_code_add", "kernel", module, entry_point, ctypes.byref(description))
+
+
 def variant_add(
     entry_point: int, group_size: Size, code: KernelCode, to_come: int, cached: bool
 ) -> None:
@@ -170,6 +176,7 @@ def _described(
         site_count=len(code.sites),
         needs_memory=any(each.get("looks_for_memory") for each in code.sites),
         accesses=_accesses(code.sites),
+        shadow_accesses=_shadow_accesses(code.sites),
         lines=ctypes.addressof(lines.native[0]) if lines is not None and lines.native else None,
     )
 
@@ -224,12 +231,23 @@ def kernel_argument_word(kernel: int, index: int, offset: int) -> int:
     return ctypes.c_uint64.from_address(block + offset).value
 
 
+def _shadow_accesses(sites: Iterable[dict[str, Any]]) -> ShadowAccesses:
+    """Which memory may be uninitialised that a kernel uses."""
+    launch = next((each for each in sites if each.get("use") == "launch"), None)
+    return ShadowAccesses(launch["reads"], launch["writes"]) if launch else ShadowAccesses()
+
+
 def _accesses(sites: Iterable[dict[str, Any]]) -> SharedAccesses:
     """What the sites of a kernel say to the race checker about its arguments."""
     made = SharedAccesses()
-    for site in sites:
-        if site["checker"] == "races":
-            made.read |= site["arguments"]
-            made.written |= site["arguments"] if site["flags"] & ACCESS_WRITES else 0
-            made.shared |= 0 if site["is_own"] else site["arguments"]
+    of_races = [site for site in sites if site["checker"] == "races"]
+    lengths = {site["row"] for site in of_races if site["row"] is not None}
+    made.row_argument = min(lengths, default=0)
+    for site in of_races:
+        made.read |= site["arguments"]
+        made.written |= site["arguments"] if site["flags"] & ACCESS_WRITES else 0
+        if site["row"] is not None and len(lengths) == 1:
+            made.rows |= site["arguments"]
+        elif not site["is_own"]:
+            made.shared |= site["arguments"]
     return made

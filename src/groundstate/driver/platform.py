@@ -21,6 +21,7 @@ TYPE_CHECKING = False  # type checkers take this for True; the import would cost
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from groundstate.driver.devices.nvidia.gpu import Gpu
     from groundstate.driver.fabric import Edge
     from groundstate.driver.speed import Speed
 
@@ -60,6 +61,8 @@ if TYPE_CHECKING:
 
         def function_address(self, name: str) -> int: ...
 
+        def gpu_adopt(self, device: int, ordinal: int) -> None: ...
+
 
 PCI_DOMAIN = 0xFFFF
 """A CPU has no PCI address. Devices are told apart by one in a domain where no bus is."""
@@ -80,6 +83,10 @@ MINIMUM_QUEUES = 4
 """Queues are threads, not hardware: a program may use several even on one core."""
 
 
+GPU_QUEUES = 16
+"""Of each group of a GPU. A queue is a stream, of which a GPU runs many at once."""
+
+
 def queue_count(worker_count: int) -> int:
     """How many queues each group of a device has that so many CPUs work for."""
     return max(MINIMUM_QUEUES, worker_count)
@@ -97,8 +104,10 @@ class Device:
         platform: Platform,
         parent: Device | None,
         ordinal: int,
+        gpu: Gpu | None = None,
     ) -> None:
         self.handle = handle
+        self.gpu = gpu  # None: it is the CPU, or a part of it
         self.part = part
         self.cpus = cpus  # on which its workers run
         self.nodes = nodes  # of memory near them; none if all memory is
@@ -115,6 +124,8 @@ class Device:
     @property
     def type(self) -> int:
         """What kind of device it says it is."""
+        if self.gpu is not None:
+            return int(ze.ZE_DEVICE_TYPE_GPU)
         return self.platform.device_types[self.part.path[0] // self.platform.part_count]
 
     @property
@@ -125,16 +136,20 @@ class Device:
     @property
     def queue_count(self) -> int:
         """How many queues each of its command queue groups has."""
-        return queue_count(self.worker_count)
+        return queue_count(self.worker_count) if self.gpu is None else GPU_QUEUES
 
     @property
     def pci_address(self) -> tuple[int, int, int, int]:
         """Domain, bus, device and function. Sub-devices have the address of their device."""
+        if self.gpu is not None:
+            return self.gpu.pci_address
         return PCI_DOMAIN, self.part.path[0], 0, 0
 
     @cached_property
     def uuid(self) -> bytes:
         """16 bytes that stay the same for this part of this machine, whatever a mask hides."""
+        if self.gpu is not None:
+            return self.gpu.uuid
         machine = self.machine
         place = ".".join(str(ordinal) for ordinal in self.part.path)
         return identity("device", machine.machine_id, machine.model_name, place)
@@ -150,8 +165,11 @@ def identity(*words: str) -> bytes:
 class Platform:
     """One driver and its devices."""
 
-    def __init__(self, native: Native, machine: Machine) -> None:
+    def __init__(self, native: Native, machine: Machine, gpus: Sequence[Gpu] = ()) -> None:
         self.native = native
+        self._gpus = gpus
+        self._gpu_at: dict[tuple[int, ...], Gpu] = {}
+        """By their places, which come after those of the machine's parts."""
         self.machine = machine
         self.device_types = DEVICE_TYPES[knobs.DEVICE_TYPE.get()]
         vendor_id = knobs.VENDOR_ID.get()
@@ -199,12 +217,18 @@ class Platform:
         """The devices as they are without any mask, with all their sub-devices.
 
         System management lists those. Some may not exist yet, because the core does not list them.
+        GPUs are not among them: NVIDIA's own library tells which there are.
         """
         known = {device.part.path: device for device in self.by_handle.values()}
         return [
             known.get(part.path) or self._create(part, None, ordinal)
             for ordinal, part in enumerate(self._roots)
+            if part.path not in self._gpu_at
         ]
+
+    def gpus(self) -> list[Device]:
+        """The GPUs that the core lists."""
+        return [device for device in self.by_handle.values() if device.gpu is not None]
 
     def _divide_machine(self) -> list[Part]:
         """The devices before any mask, in the order in which the driver reports them."""
@@ -221,11 +245,29 @@ class Platform:
             for again in range(1, len(self.device_types))
             for part in parts
         ]
+        return self._with_gpus(parts)
+
+    def _with_gpus(self, parts: list[Part]) -> list[Part]:
+        """The GPUs behind the parts of the machine, before them, or in their place."""
+        gpus = [
+            Part((len(parts) + number,), (), gpu.memory_bytes)
+            for number, gpu in enumerate(self._gpus)
+        ]
+        self._gpu_at = {part.path: gpu for part, gpu in zip(gpus, self._gpus, strict=True)}
+        order = knobs.NVIDIA.get()
+        parts = gpus if order == "only" else gpus + parts if order == "first" else parts + gpus
         if knobs.ENABLE_PCI_ID_DEVICE_ORDER.get():
-            parts.sort(key=lambda part: part.path)  # PCI addresses follow from the path
+            parts.sort(key=self._pci_order)
         return parts
 
+    def _pci_order(self, part: Part) -> tuple[int, ...]:
+        """The addresses of the CPU's parts follow from their places."""
+        gpu = self._gpu_at.get(part.path)
+        return (PCI_DOMAIN, *part.path) if gpu is None else gpu.pci_address
+
     def _create(self, part: Part, parent: Device | None, ordinal: int) -> Device:
+        if part.path in self._gpu_at:
+            return self._create_gpu(part, self._gpu_at[part.path], ordinal)
         above = 0 if parent is None else parent.handle
         workers, cpus = len(part.workers), self._cpus_of(part)
         handle = self.native.device_new(
@@ -243,6 +285,16 @@ class Platform:
         self.by_vertex[device.vertex] = device
         for index, each in enumerate(part.parts):
             device.subdevices.append(self._create(each, device, index))
+        return device
+
+    def _create_gpu(self, part: Part, gpu: Gpu, ordinal: int) -> Device:
+        """One thread of the host works for a GPU, where something is left to the host."""
+        handle = self.native.device_new(self.driver, 0, 1, gpu.memory_bytes, GPU_QUEUES)
+        self.native.device_locate(handle, part.path)
+        self.native.gpu_adopt(handle, gpu.ordinal)
+        device = Device(handle, part, (), (), self, None, ordinal, gpu)
+        self.by_handle[handle] = device
+        self.by_vertex[device.vertex] = device
         return device
 
     def _place_workers(self, device: int, count: int) -> None:

@@ -47,6 +47,8 @@ def between(device: Device, peer: Device) -> Speed:
     A device is at least as fast as any of its sub-devices, whose CPUs it has; where memory is the
     bottleneck, measuring alone would not always say so.
     """
+    if device.gpu is not None or peer.gpu is not None:
+        return _of_gpu(device, peer)
     known = device.platform.speeds
     key = (device.cpus, device.nodes, peer.nodes)
     with _lock:
@@ -57,6 +59,14 @@ def between(device: Device, peer: Device) -> Speed:
     for part in device.subdevices:
         best = best.or_better(between(part, peer))
     return best
+
+
+def _of_gpu(device: Device, peer: Device) -> Speed:
+    """Its own memory's by clock and width of the bus; what lies between devices is not known."""
+    if device.gpu is None or device is not peer:
+        return Speed(0, 0, 0, 0)
+    whole = device.gpu.memory_bandwidth
+    return Speed(whole // 2, whole, whole, 0)
 
 
 def block_bytes(device: Device) -> int:

@@ -323,6 +323,7 @@ def zePhysicalMemCreate(hContext: int, hDevice: int, desc: int, phPhysicalMemory
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, "the context was created without this device"
         )
+    external_memory.refuse_gpu(hDevice, "NVIDIA GPUs have no physical memory to map yet")
     if descriptor.size % mmap.PAGESIZE:
         raise Failure(
             ze.ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,

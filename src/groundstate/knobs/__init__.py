@@ -207,10 +207,26 @@ CHECK_WAITS = Flag(
 CHECK = Words(
     "GROUNDSTATE_CHECK",
     words=("memory", "uninit", "races", "sync", "arithmetic", "host", "portability"),
-    missing=("uninit", "arithmetic", "portability"),
     usual=("memory", "uninit", "races", "sync", "host"),
     sentence="Checked mode: kernels and calls are watched for these kinds of mistakes, and each is "
     "reported with its place in the source. `1`: all but those that are by option.",
+    group=_DEVICE,
+)
+CHECK_VARY = Number(
+    "GROUNDSTATE_CHECK_VARY",
+    minimum=0,
+    otherwise="0",
+    sentence="A seed by which the order of groups and sub-groups, the size of sub-groups, and what "
+    "memory holds that nobody has written vary, so that what works by luck fails, and can be "
+    "repeated. `0`: nothing varies. `groundstate check --vary` sets this.",
+    group=_DEVICE,
+)
+CHECK_DEVICE = Choice(
+    "GROUNDSTATE_CHECK_DEVICE",
+    choices=("none", "uhd-630", "uhd-770", "iris-xe", "arc-a770", "arc-b580", "max-1550"),
+    default="none",
+    sentence="The GPU whose limits the checker `portability` goes by: launches that ask for more "
+    "are reported. `groundstate check --device` sets this.",
     group=_DEVICE,
 )
 CHECK_SAME_VALUES = Flag(
@@ -218,6 +234,14 @@ CHECK_SAME_VALUES = Flag(
     default=False,
     sentence="Whether the race checker also reports work-items that write the same value to one "
     "place without synchronising.",
+    group=_DEVICE,
+)
+CHECK_STRICT = Flag(
+    "GROUNDSTATE_CHECK_STRICT",
+    default=False,
+    sentence="Whether the checker `host` also reports device memory that the program itself reads "
+    "or writes, which works here and not on a discrete GPU. `groundstate check --strict` sets "
+    "this.",
     group=_DEVICE,
 )
 LIBRARY = Text(
@@ -263,11 +287,22 @@ CHECK_OUTPUT = Text(
     "`groundstate check` sets this.",
     group=_PLACES,
 )
-NVIDIA = Flag(
+NVIDIA = Choice(
     "GROUNDSTATE_NVIDIA",
-    default=True,
-    sentence="Whether system management also lists NVIDIA's GPUs, if `nvidia-ml-py` is installed.",
+    choices=("1", "0", "first", "only"),
+    default="1",
+    sentence="Whether NVIDIA's GPUs are devices: after the CPU's (`1`), before them (`first`), "
+    "alone (`only`) or not at all (`0`). System management lists them if `nvidia-ml-py` is "
+    "installed.",
     group=_DEVICE,
+)
+CUDA_LIBRARY = Text(
+    "GROUNDSTATE_CUDA_LIBRARY",
+    values="a path",
+    default="",
+    otherwise="`libcuda.so.1`, where NVIDIA's kernel driver is loaded",
+    sentence="The library of NVIDIA's driver through which its GPUs are used.",
+    group=_PLACES,
 )
 CACHE = Folder(
     "GROUNDSTATE_CACHE",

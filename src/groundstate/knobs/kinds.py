@@ -255,16 +255,13 @@ class Words(Knob):
         self,
         name: str,
         words: tuple[str, ...],
-        missing: tuple[str, ...],
         usual: tuple[str, ...],
         sentence: str,
         group: str,
     ) -> None:
         super().__init__(name, sentence, group)
-        self.words = tuple(word for word in words if word not in missing)
-        self.missing = missing
-        """What there will be, and is not yet."""
-        self.usual = tuple(word for word in usual if word in self.words)
+        self.words = words
+        self.usual = usual
         """What `1` stands for."""
         self.values = "`0`, `1`, or a list of " + ", ".join(f"`{word}`" for word in self.words)
 
@@ -277,10 +274,7 @@ class Words(Knob):
             return self.usual
         named = {each.strip() for each in given.split(",")} - {""}
         for word in sorted(named - set(self.words)):
-            known = f"is none of {', '.join(self.words)}"
-            complain(
-                self.name, given, f"{word} {'is not there yet' * (word in self.missing) or known}"
-            )
+            complain(self.name, given, f"{word} is none of {', '.join(self.words)}")
         return tuple(word for word in self.words if word in named)
 
     def described_default(self) -> str:

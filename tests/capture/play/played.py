@@ -19,8 +19,9 @@ from groundstate.capture.play import Options, Player, Report
 from groundstate.capture.stream import StreamReader
 from tests.capture.programs import Recorded, Recordings
 from tests.capture.recorded import GROUNDSTATE, ROOT, TIMEOUT
+from tests.patience import FACTOR
 
-PATIENCE_S = 10.0
+PATIENCE_S = 10.0 * FACTOR
 TOPOLOGY = {"GROUNDSTATE_TOPOLOGY": "2x2"}
 CHECKED = {"ZE_ENABLE_VALIDATION_LAYER": "1", "ZE_ENABLE_PARAMETER_VALIDATION": "1"}
 

@@ -1,6 +1,6 @@
 """Runs the labelled programs of this folder, and judges what was found in them.
 
-`python -m tests.check.host` prints recall and false alarms for each kind.
+`python -m tests.check` prints recall and false alarms for each kind.
 """
 
 from __future__ import annotations
@@ -18,11 +18,17 @@ from typing import Any
 from tests.check.host.cases import Cases, findings_in
 
 ROOT = Path(__file__).parents[3]
-WRONG = ("wrong_calls", "wrong_waits")
-RIGHT = ("right", "right_waits")
+WRONG = ("wrong_calls", "wrong_waits", "wrong_orders", "wrong_touches")
+RIGHT = ("right", "right_waits", "right_orders", "right_touches")
+CHECKERS = {"wrong_orders": "races", "right_orders": "races"}
+"""For programs that are for another checker than that of the host."""
 TIMEOUT = 120
 
 Found = dict[str, list[dict[str, Any]]]
+
+
+STRICT = ("wrong_touches", "right_touches")
+"""Programs that are run with GROUNDSTATE_CHECK_STRICT."""
 
 
 def cases_of(program: str) -> Cases:
@@ -40,6 +46,7 @@ def run(program: str, *arguments: str, check: str = "host", before: str = "") ->
         output = os.path.join(folder, "findings")
         Path(output).touch()
         settings = {"GROUNDSTATE_CHECK": check, "GROUNDSTATE_CHECK_OUTPUT": output}
+        settings["GROUNDSTATE_CHECK_STRICT"] = str(int(program in STRICT))
         module = f"'tests.check.host.{program}', run_name='__main__', alter_sys=True"
         start = f"{before}\nimport runpy\nrunpy.run_module({module})"
         done = subprocess.run(
@@ -56,7 +63,7 @@ def run(program: str, *arguments: str, check: str = "host", before: str = "") ->
 
 def found_by(program: str, **how: str) -> Found:
     """What was found in each case of a program, and after the last one."""
-    printed, last = run(program, **how)
+    printed, last = run(program, **{"check": CHECKERS.get(program, "host"), **how})
     found: Found = json.loads(printed)
     if program == "right":
         found["at the end"] = last

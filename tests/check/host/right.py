@@ -281,4 +281,4 @@ def virtual_memory_is_given_back(made: KernelBench) -> None:
 
 
 if __name__ == "__main__":
-    CASES.run_apart()
+    CASES.run_one_by_one()

@@ -75,6 +75,48 @@ def test_a_broken_checker_is_noticed(broken: dict[str, str]) -> None:
     assert misjudged("wrong_calls", found) == list(cases_of("wrong_calls").all)
 
 
+UNORDERED = """
+from groundstate import ze
+for name in ("zeCommandListAppendBarrier", "zeCommandListAppendWaitOnEvents"):
+    setattr(ze, name, lambda *arguments: 0)
+"""
+
+
+@pytest.mark.parametrize("program", ["wrong_orders", "wrong_touches"])
+def test_races_are_not_found_by_a_checker_that_is_off(program: str) -> None:
+    assert misjudged(program, found_by(program, check="0")) == list(cases_of(program).all)
+
+
+def test_orders_without_their_barriers_are_wrong() -> None:
+    found = found_by("right_orders", before=UNORDERED)
+    assert set(misjudged("right_orders", found)) >= {
+        "a_barrier_between",
+        "a_barrier_that_waits_for_the_writer",
+        "a_wait_that_holds_up_what_follows",
+    }
+
+
+def test_race_between_commands_shows_both() -> None:
+    (finding,) = found_once("wrong_orders")["halves_that_share_an_element"]
+    assert finding["title"] == (
+        "race between kernel 'some' and kernel 'some': write and write of the same bytes"
+    )
+    labels = [place["label"] for place in finding["places"]]
+    assert labels == ["write by work-item (32, 0, 0)"] * 2
+    calls = [note for note in finding["notes"] if "appended by zeCommandListAppendLaunch" in note]
+    assert len(calls) == 2
+    assert all("halves_that_share_an_element()" in "".join(finding["notes"]) for _ in calls)
+
+
+def test_race_with_a_copy_names_the_copy() -> None:
+    (finding,) = found_once("wrong_orders")["a_copy_reads_what_a_kernel_writes"]
+    assert finding["title"].startswith("race between a copy of 256 bytes from ")
+    calls, kernels = finding["places"][:-1], finding["places"][-1:]
+    assert calls[0]["label"] == "read by a copy of 256 bytes"
+    assert "a_copy_reads_what_a_kernel_writes()" in [place["beside"] for place in calls]
+    assert [place["beside"] for place in kernels] == ["kernel 'put'"]
+
+
 # --- Leaks ------------------------------------------------------------------------------------
 
 

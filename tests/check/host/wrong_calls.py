@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 
 from groundstate import ze
+from groundstate.compiler.opencl import frontend
 from tests.check.host.cases import Cases, bench, copy_kernel
 from tests.conftest import check
 from tests.driver.kernels import KernelBench, group_count, launch
@@ -212,6 +213,13 @@ def launch_without_an_argument(made: KernelBench) -> None:
     )
 
 
+@expect("short-argument")
+def set_a_short_for_an_int(made: KernelBench) -> None:
+    source = "kernel void fill(global int *out, int value) { out[get_global_id(0)] = value; }"
+    kernel = made.kernel_in(made.module_of(frontend.compile_opencl(source)), "fill", size=(4, 1, 1))
+    ze.zeKernelSetArgumentValue(kernel, 1, 2, ctypes.byref(ctypes.c_int16(7)))
+
+
 # --- Lists ------------------------------------------------------------------------------------
 
 
@@ -264,4 +272,4 @@ def change_a_list_that_runs(made: KernelBench) -> None:
 
 
 if __name__ == "__main__":
-    CASES.run_apart()
+    CASES.run_one_by_one()

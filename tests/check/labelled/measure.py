@@ -49,23 +49,3 @@ def run_suite(checker: str) -> list[Outcome]:
     assert ended.returncode == 0, ended.stderr
     found = dict(json.loads(line) for line in ended.stdout.splitlines())
     return [Outcome(case, found[name]) for name, case in cases.items()]
-
-
-def table(outcomes: list[Outcome]) -> list[str]:
-    """Recall and false alarms, for each kind."""
-    lines = [f"{'kind':28} {'wrong':>5} {'found':>5} {'recall':>7}"]
-    wrong = [each for each in outcomes if each.case.kind]
-    for kind in sorted({each.case.kind for each in wrong}):
-        of_kind = [each for each in wrong if each.case.kind == kind]
-        found = sum(kind in each.kinds for each in of_kind)
-        lines.append(f"{kind:28} {len(of_kind):5} {found:5} {found / len(of_kind):7.0%}")
-    found = sum(each.case.kind in each.kinds for each in wrong)
-    lines.append(f"{'all':28} {len(wrong):5} {found:5} {found / max(1, len(wrong)):7.0%}")
-    right = [each for each in outcomes if not each.case.kind]
-    alarms = [each for each in right if each.findings]
-    lines.append(f"{len(right)} right kernels, {len(alarms)} false alarms")
-    for each in outcomes:
-        if not each.is_right:
-            lines.append(f"  {each.case.name}: expected {each.case.kind or 'nothing'}, found ")
-            lines[-1] += ", ".join(sorted(each.kinds)) or "nothing"
-    return lines

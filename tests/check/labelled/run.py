@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from array import array
 from typing import Any
 
 import groundstate as gs
@@ -31,6 +32,8 @@ class World:
             return None
         if kind == "local":
             return gs.Local(int(count))
+        if kind.removeprefix("half-") in ("device", "shared", "host"):
+            return self._unwritten(kind, int(count))
         element = "uint8" if kind == "bytes" else "int32"
         memory = self.context.alloc_shared(int(count), element)
         memory.numpy()[:] = [index % 256 for index in range(int(count))]
@@ -40,6 +43,23 @@ class World:
         else:
             self.kept.append(memory)
         return address
+
+    def _unwritten(self, kind: str, count: int) -> int:
+        """The address of memory that nobody has written, or only half of it."""
+        memory = {
+            "device": self.context.alloc_device,
+            "shared": self.context.alloc_shared,
+            "host": self.context.alloc_host,
+        }[kind.removeprefix("half-")](count, "int32")
+        self.kept.append(memory)
+        numbers = list(range(count // 2))
+        if kind == "half-device":
+            commands = self.context.default_list()
+            commands.copy(memory[: count // 2], array("i", numbers))
+            commands.synchronize()
+        elif kind == "half-shared":
+            memory.numpy()[: count // 2] = numbers
+        return memory.address
 
 
 def main() -> None:

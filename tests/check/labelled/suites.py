@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from tests.check.labelled import memory, races
+from tests.check.labelled import (
+    arithmetic,
+    memory,
+    races,
+    races_of_atomics,
+    races_together,
+    rows,
+    subgroups,
+    uninitialised,
+    unused,
+)
 from tests.check.labelled.cases import Case
 
 SUITES: dict[str, tuple[Case, ...]] = {
-    "memory": memory.CASES,
-    "races": races.CASES,
-    "sync": races.BARRIERS,
+    "memory": (*memory.CASES, *unused.MEMORY),
+    "uninit": uninitialised.CASES,
+    "races": (
+        *(*races.CASES, *races_of_atomics.CASES, *races_together.CASES),
+        *(*unused.RACES, *rows.RACES),
+    ),
+    "sync": (*races.BARRIERS, *subgroups.CASES),
+    "arithmetic": arithmetic.CASES,
 }

@@ -116,6 +116,38 @@ for width in (16, 32, 64):
         lambda a, b: b,
     )
 
+# --- The same in local memory, where they are plain accesses --------------------------------------
+
+
+def local_case(op: str, kind: str, inputs: list, compute: Callable, **needs: tuple) -> None:
+    """A case of an operation on a place in local memory that each item has for itself."""
+    case(
+        f"{op}-{kind}-local",
+        "%mine = OpLoad %u64 %in:LocalInvocationIndex:u64\n"
+        f"%cell = OpInBoundsAccessChain %l*{kind} %cells %mine\nOpStore %cell %a\n"
+        f"%old = Op{op} %{kind} %cell %u32:2 {ACQUIRE_RELEASE} %b\n%r = OpLoad %{kind} %cell",
+        inputs,
+        kind,
+        compute,
+        declarations=f"%all = OpTypeArray %{kind} %u32:{COUNT}\n"
+        "%l*all = OpTypePointer Workgroup %all\n%cells = OpVariable %l*all Workgroup",
+        **needs,
+    )
+
+
+for op, compute in OPERATIONS.items():
+    local_case(op, "u32", [("u32", unsigned(32)), ("u32", unsigned(32))], compute)
+for op, compute in FLOATING.items():
+    first, second = (RANDOM.integers(-99, 99, COUNT).astype(np.float32) for _ in range(2))
+    local_case(
+        op,
+        "f32",
+        [("f32", first), ("f32", second)],
+        compute,
+        capabilities=FLOAT_CAPABILITIES,
+        extensions=("SPV_EXT_shader_atomic_float_add", "SPV_EXT_shader_atomic_float_min_max"),
+    )
+
 # --- Together: every item adds to one place ------------------------------------------------------
 
 SHARED = "%total = OpVariable %l*u32 Workgroup"
@@ -208,7 +240,7 @@ ASYNC = """
 %happens = OpTypeEvent
 %p*happens = OpTypePointer Function %happens
 %no.event = OpConstantNull %happens
-%rows = OpTypeArray %u32 %u32:16
+%rows = OpTypeArray %u32 %u32:64
 %l*rows = OpTypePointer Workgroup %rows
 %copies = OpVariable %l*rows Workgroup
 %l.any = OpTypeUntypedPointerKHR Workgroup

@@ -16,7 +16,7 @@ PRIVATE = """
 %row = OpTypeArray %u32 %u32:4
 %p*row = OpTypePointer Function %row
 %l*row = OpTypePointer Workgroup %row
-%shared.rows = OpTypeArray %row %u32:16
+%shared.rows = OpTypeArray %row %u32:64
 %l*shared.rows = OpTypePointer Workgroup %shared.rows
 %shared = OpVariable %l*shared.rows Workgroup
 """

@@ -79,23 +79,38 @@ ELSEWHERE = {
         "opt/fuse_dots.py",  # of a dot product
         *("instrument/bounds.py", "instrument/provenance.py"),  # addresses as numbers
         "analysis/intervals.py",
-        "instrument/races.py",  # the address of a vload
+        *("instrument/races.py", "instrument/uninitialised.py"),  # the address of a vload
+        "instrument/own_elements.py",  # y * width + x
+        "opt/unroll_rows.py",  # what is counted, some iterations ahead
+        "instrument/arithmetic.py",  # what may overflow
+        *("codegen/thread/atomics.py", "codegen/thread/reductions.py"),
     },
-    "FAdd": {"codegen/groups/operations.py", "ir/ops_groups.py"},
-    "ISub": {"spirv/fold.py", "instrument/bounds.py", "analysis/intervals.py"},
+    "FAdd": {
+        *("codegen/groups/operations.py", "ir/ops_groups.py"),
+        *("instrument/arithmetic.py", "codegen/thread/atomics.py"),
+    },
+    "ISub": {
+        *("spirv/fold.py", "instrument/bounds.py", "analysis/intervals.py"),
+        "instrument/arithmetic.py",
+        "opt/unroll_rows.py",  # how many iterations are left
+    },
     "PtrAccessChain": {"spirv_to_ir/instruction_support.py"},
     "UMod": {  # indices that start over
         *("analysis/speculated_strides.py", "codegen/control/speculated_values.py"),
-        "analysis/intervals.py",
+        "instrument/shadow_values.py",  # which bits of a result depend on which
+        *("analysis/intervals.py", "analysis/lane_blocks.py", "instrument/arithmetic.py"),
     },
     "FOrdEqual": set(),
-    "GroupNonUniformShuffle": set(),
+    "GroupNonUniformShuffle": {"instrument/shadow_values.py", "instrument/convergence.py"},
     "Select": {
         *("opt/simplify.py", "spirv/fold.py"),  # constant choices
         *("opt/unroll.py", "codegen/control/extremes.py"),  # min and max
         "analysis/waiting.py",  # conditions
         *("instrument/bounds.py", "instrument/provenance.py"),  # of pointers and bounds
-        "analysis/intervals.py",
+        *("instrument/shadow_values.py", "instrument/uninitialised.py"),  # of shadows
+        "instrument/shadow_memory.py",  # of pointers
+        "instrument/races.py",  # the address of an exchange that writes
+        *("analysis/intervals.py", "instrument/demand.py"),
     },
 }
 """Files that name an operation besides its row and its writer: how constants that are addresses

@@ -191,9 +191,10 @@ class Program:
         *,
         options: str = "",
         constants: Mapping[int, bytes] | None = None,
+        target: object = None,
         checks: Sequence[str] = (),
     ) -> None:
-        del checks
+        del target, checks
         inputs = [spirv] if isinstance(spirv, bytes) else list(spirv)
         self.options = options
         self.constants = dict(constants or {})
@@ -291,8 +292,8 @@ class Program:
         return NATIVE_MARK + json.dumps(self.descriptions).encode()
 
     @staticmethod
-    def from_native(binary: bytes, checks: Sequence[str] = ()) -> Program:
-        del checks
+    def from_native(binary: bytes, checks: Sequence[str] = (), target: object = None) -> Program:
+        del checks, target
         if not binary.startswith(NATIVE_MARK):
             raise BuildError("error: this binary was not made by this driver")
         program = Program.__new__(Program)

@@ -103,6 +103,7 @@ kernel void store(global int *out, uint at, ulong far) {
 """
 
 
+@pytest.mark.plain_mode
 def test_a_compiled_kernel_names_the_group(driver: int, device: int) -> None:
     bench = KernelBench(driver, device)
     module = bench.module_of(spirv(OUT_OF_BOUNDS))
@@ -156,7 +157,7 @@ kernel void all(global int *out, int at) {
 void check(int holds) { if (!holds) __builtin_trap(); }
 int found(global int *out, int at) {
     switch (at & 3) {
-    case 0: return out[at];
+    case 0: return out[get_global_id(0) + at];
     case 1: check(at < 2); return 1;
     default: __builtin_trap();
     }

@@ -24,6 +24,7 @@ from tests.driver.support import FOREVER, finish
 from tests.patience import FACTOR
 
 LOST = ze.ZE_RESULT_ERROR_DEVICE_LOST
+pytestmark = pytest.mark.plain_mode
 ITEMS = 64
 
 SOURCE = """void put(global float *out, int at, float x) {

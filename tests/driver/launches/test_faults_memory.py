@@ -15,6 +15,7 @@ from tests.driver.launches.test_kernels_compiled import spirv
 from tests.driver.support import FOREVER
 
 LOST = ze.ZE_RESULT_ERROR_DEVICE_LOST
+pytestmark = pytest.mark.plain_mode
 
 KERNELS = {
     "local_write": """

@@ -157,6 +157,7 @@ def test_a_context_takes_its_memory_with_it(driver: int, device: int) -> None:
         bench.close()
 
 
+@pytest.mark.plain_mode
 @pytest.mark.parametrize("size", [4096, 1 << 20, 40_000_000])
 def test_memory_that_was_freed_is_used_again(bench: Bench, size: int) -> None:
     first = bench.forget(bench.local(size))

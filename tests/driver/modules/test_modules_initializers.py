@@ -55,12 +55,20 @@ PROGRAM = """if True:
     ],
 )
 def test_initializer(kind: str, result: str, words: str) -> None:
+    expect(kind, result, words)
+
+
+def test_initializer_in_checked_mode() -> None:
+    expect("good", "ZE_RESULT_SUCCESS", "", GROUNDSTATE_CHECK="memory,races,sync")
+
+
+def expect(kind: str, result: str, words: str, **settings: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, kind],
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "GROUNDSTATE_KERNEL_LIMIT": "500ms"},
+        env={**os.environ, "GROUNDSTATE_KERNEL_LIMIT": "500ms", **settings},
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == result

@@ -9,6 +9,8 @@ enum { THREADS = 16 };
 static const uintptr_t STACK_OF_39_BITS = 0x5500000000, STACK_OF_47_BITS = 0x7ffd00000000;
 static const size_t ENOUGH = (size_t)16 << 20;
 
+void gs_uninitialised_forget(const void *start, uint64_t bytes) { (void)start, (void)bytes; }
+
 static size_t limit;
 size_t gs_address_space_limit(void) { return limit; }
 

@@ -113,6 +113,20 @@ static void trials_fit_into_what_is_there(void) {
     free(code);
 }
 
+/* A launch of a second should not be over before it is known what is faster. */
+static void trials_of_long_groups_are_short(void) {
+    for (int refills = 0; refills < 2; refills++) {
+        gs_code *code = new_code(2);
+        code->variants[1].refills = refills;
+        code->group_picoseconds = 2 * MOST_PICOSECONDS;
+        REQUIRE(gs_trial_begin(code, 10000).groups <= LEAST_REFILLED_GROUPS);
+        code->group_picoseconds = MOST_PICOSECONDS / 100;
+        uint64_t groups = gs_trial_begin(code, 10000).groups;
+        REQUIRE(groups >= 100 && groups <= 100 + LEAST_REFILLED_GROUPS);
+        free(code);
+    }
+}
+
 static void lanes_that_are_refilled_get_long_parts(void) {
     gs_code *code = new_code(2);
     REQUIRE(!gs_suits_long_parts(code));
@@ -170,6 +184,7 @@ int main(void) {
     the_best_of_three_is_found();
     trials_take_little_time();
     trials_fit_into_what_is_there();
+    trials_of_long_groups_are_short();
     lanes_that_are_refilled_get_long_parts();
     variants_are_wished_for_in_time();
     a_choice_is_remembered_once_made();

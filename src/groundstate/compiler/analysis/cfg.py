@@ -39,6 +39,7 @@ class CFG:
         self.reducible = True
         self.loops = self._find_loops()
         self.loop_of = self._innermost_loops()
+        self._after = _post_dominators(kernel.blocks)
         self.control_dependences = self._control_dependence()
 
     @classmethod
@@ -51,6 +52,13 @@ class CFG:
         while current is not None and current.index > above.index:
             current = self.dominator[current.index]
         return current is above
+
+    def post_dominates(self, below: Block, above: Block) -> bool:
+        """True if every way from `above` to the end passes `below`."""
+        current, end = above.index, len(self.kernel.blocks)
+        while current not in (below.index, end):
+            current = self._after[current]
+        return current == below.index
 
     def _find_loops(self) -> list[Loop]:
         by_header: dict[int, Loop] = {}
@@ -81,8 +89,7 @@ class CFG:
 
     def _control_dependence(self) -> list[list[Block]]:
         """For each block, the branches that decide whether it is reached."""
-        blocks = self.kernel.blocks
-        after = _post_dominators(blocks)
+        blocks, after = self.kernel.blocks, self._after
         dependences: list[list[Block]] = [[] for _ in blocks]
         for block in blocks:
             if len(block.successors) < 2:

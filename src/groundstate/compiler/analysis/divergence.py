@@ -12,6 +12,7 @@ from __future__ import annotations
 from groundstate.compiler.analysis.affine import Lanes
 from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.interleaving import interleaved_addresses
+from groundstate.compiler.analysis.lane_blocks import stride_within_block
 from groundstate.compiler.analysis.lane_values import picked_lanes
 from groundstate.compiler.analysis.refill import refilled_loop
 from groundstate.compiler.analysis.shared_variables import writers_of_variables
@@ -329,6 +330,8 @@ class Divergence:
             return VARYING
         known = [stride for stride in strides if stride is not None]
         found = self._lanes.step(node, known)
+        if found is None and known[0] == 1 and self.rows_are_whole:
+            found = stride_within_block(node, self.width)
         return found if found is not None and abs(found) < LONGEST_STRIDE else VARYING
 
     def steps(self, chain: Node) -> list[tuple[int | None, int]]:

@@ -1,4 +1,4 @@
-"""How the values of a simple loop change from iteration to iteration, and when it ends.
+"""How the values of a loop change from iteration to iteration, and when it ends.
 
 An induction variable is a phi that goes up by the same step in each iteration. What is computed
 from one goes up by a fixed step, too, as long as the operations are exact modulo the width.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from groundstate.compiler.analysis.affine import STILL, Start, Step, Steps, WalkedAxis
-from groundstate.compiler.analysis.simple_loop import SimpleLoop
+from groundstate.compiler.analysis.simple_loop import SingleExitLoop
 from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.ir.ops import OPERATIONS, Affine, operation
 from groundstate.compiler.spirv.types import Int
@@ -34,7 +34,7 @@ class LoopTest(NamedTuple):
 class Induction(WalkedAxis):
     """The iterations of a loop, as an axis along which values go up."""
 
-    def __init__(self, loop: SimpleLoop) -> None:
+    def __init__(self, loop: SingleExitLoop) -> None:
         self.loop = loop
         self._steps = Steps(self, MAX_DEPTH)
         self.test = self._find_test()
@@ -47,7 +47,7 @@ class Induction(WalkedAxis):
         if node not in self.loop.inside:
             return STILL
         if node.op == "Phi":
-            return self._step_of_phi(node)
+            return self._step_of_phi(node) if node in self.loop.header.phis else None
         if operation(node).affine not in EXACT and not self.keeps(node):
             return None
         return node.operands
@@ -79,7 +79,7 @@ class Induction(WalkedAxis):
         """The comparison by which the loop goes on, if its end can be told before it begins."""
         condition = self.loop.condition
         op = condition.op
-        if self.loop.header.successors[0] is self.loop.exit:
+        if self.loop.exiting.successors[0] is self.loop.exit:
             op = operation(condition).negated
         if not op or not OPERATIONS[op].swapped:
             return None

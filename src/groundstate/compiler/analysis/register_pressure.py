@@ -16,8 +16,8 @@ from groundstate.compiler.spirv.types import Bool, Type
 def register_pressure(
     divergence: Divergence, copies: Mapping[Node, int] = MappingProxyType({})
 ) -> int:
-    """The most vector registers that values of lanes take up at the same time. Of some values there
-    are several copies."""
+    """The most vector registers that values of lanes take up at the same time, where control often
+    comes. Of some values there are several copies."""
 
     def needs(node: Node) -> int:
         return registers_of(node, divergence) * copies.get(node, 1)
@@ -25,6 +25,8 @@ def register_pressure(
     most = 0
     live = Liveness(divergence.kernel)
     for block in divergence.kernel.blocks:
+        if block.cold:
+            continue
         ends: set[Node] = set()
         for successor in block.successors:
             ends |= live[successor]

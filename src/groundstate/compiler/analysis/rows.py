@@ -21,7 +21,7 @@ SAME_IN_ALL_ROWS = frozenset(
     )
 )
 WITH_AXES = frozenset(("LocalInvocationId", "GlobalInvocationId"))
-PLAIN = frozenset(("Load", "Store", "Prefetch"))
+PLAIN = frozenset(("Load", "Store", "Prefetch", "ShadowStore"))
 
 
 def rows_together(divergence: Divergence) -> int:

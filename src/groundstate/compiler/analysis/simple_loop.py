@@ -15,21 +15,56 @@ from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.types import Bool, Float, Int, Vector
 
 
-class SimpleLoop:
-    """A loop without branches."""
+class SingleExitLoop:
+    """A loop that is entered by one way, left by one, and gone round by one."""
 
-    def __init__(self, divergence: Divergence, loop: Loop, entering: Block) -> None:
+    def __init__(self, divergence: Divergence, loop: Loop, entering: Block, exiting: Block) -> None:
         self.divergence = divergence
         self.kernel = divergence.kernel
         self.header = loop.header
         self.latch = loop.latches[0]
         self.entering = entering
+        self.exiting = exiting
+        """The block from which it is left."""
         self.blocks = sorted(loop.blocks, key=lambda each: each.index)
         self.nodes = [each for block in self.blocks for each in (*block.phis, *block.nodes)]
         self.inside = set(self.nodes)
-        assert self.header.condition is not None
-        self.condition = self.header.condition
-        [self.exit] = [each for each in self.header.successors if not loop.contains(each)]
+        assert exiting.condition is not None
+        self.condition = exiting.condition
+        [self.exit] = [each for each in exiting.successors if not loop.contains(each)]
+
+    @classmethod
+    def left_at_its_end(cls, divergence: Divergence, loop: Loop) -> SingleExitLoop | None:
+        """A loop without others in it that is left from its last block, if it is one."""
+        outside = [each for each in loop.header.predecessors if not loop.contains(each)]
+        inner = any(each.parent is loop for each in divergence.cfg.loops)
+        if inner or len(outside) != 1 or len(loop.latches) != 1:
+            return None
+        latch, ways = loop.latches[0], list(loop.exits())
+        is_last = len(ways) == 1 and ways[0][0] is latch and len(latch.successors) == 2
+        if not is_last or any(each.switch is not None for each in loop.blocks):
+            return None
+        return SingleExitLoop(divergence, loop, outside[0], latch)
+
+    def first_value(self, phi: Node) -> Node:
+        """What a phi of the head is in the first iteration."""
+        return phi.operands[phi.literals.index(self.entering)]
+
+    def next_value(self, phi: Node) -> Node:
+        """What a phi of the head will be in the next iteration."""
+        return phi.operands[phi.literals.index(self.latch)]
+
+    def enter_from(self, before: Block) -> None:
+        """Lets control come to the loop from another block."""
+        for phi in self.header.phis:
+            phi.literals = tuple(before if each is self.entering else each for each in phi.literals)
+
+
+class SimpleLoop(SingleExitLoop):
+    """A loop without branches."""
+
+    def __init__(self, divergence: Divergence, loop: Loop, entering: Block) -> None:
+        super().__init__(divergence, loop, entering, loop.header)
 
     @classmethod
     def at(cls, divergence: Divergence, header: Block) -> SimpleLoop | None:
@@ -51,14 +86,6 @@ class SimpleLoop:
         if len(outside) != 1 or not _is_simple_loop(loop):
             return None
         return cls(divergence, loop, outside[0])
-
-    def first_value(self, phi: Node) -> Node:
-        """What a phi of the head is in the first iteration."""
-        return phi.operands[phi.literals.index(self.entering)]
-
-    def next_value(self, phi: Node) -> Node:
-        """What a phi of the head will be in the next iteration."""
-        return phi.operands[phi.literals.index(self.latch)]
 
     def needed(self, roots: Iterable[Node]) -> set[Node]:
         """What is needed of the loop to have some of its values."""
@@ -112,11 +139,6 @@ class SimpleLoop:
         head = blocks[self.header]
         head.condition = copies.get(self.condition, self.condition)
         return head, copies
-
-    def enter_from(self, before: Block) -> None:
-        """Lets control come to the loop from another block."""
-        for phi in self.header.phis:
-            phi.literals = tuple(before if each is self.entering else each for each in phi.literals)
 
     def replace_outside(self, others: dict[Node, Node]) -> None:
         """Lets what is outside of the loop use other values."""

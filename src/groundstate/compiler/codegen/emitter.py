@@ -22,6 +22,7 @@ from groundstate.compiler.ir.problems import BAD_OPERANDS, MARK, Problems, place
 from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.math.vec import Vec
 from groundstate.compiler.spirv.constants import Address
+from groundstate.compiler.spirv.opcodes import Decoration, FPFastMathMode
 from groundstate.compiler.spirv.types import Type
 from groundstate.compiler.target import Target
 
@@ -40,6 +41,10 @@ def handles(*ops: str) -> Callable[[Handler], Handler]:
         return function
 
     return register
+
+
+REASSOCIATING = FPFastMathMode.Fast | FPFastMathMode.AllowReassocINTEL
+"""Of the modes of an operation on floats, those that let sums be computed in another order."""
 
 
 class Emitter(Values):
@@ -172,7 +177,7 @@ class Emitter(Values):
         if node.operands and is_bfloat(node.operands[0].type):
             name = self._as_floats(node, t, s, names)
         else:
-            name = write_operation(text, node.op, t, s, names, self.contract)
+            name = write_operation(text, node.op, t, s, names, self._float_flags(node))
         return None if name is None else Lanes(scalar, name, None if vector else stride)
 
     def _as_floats(self, node: Node, t: str, s: str, names: list[str]) -> str | None:
@@ -181,10 +186,21 @@ class Emitter(Values):
         gives_one = is_bfloat(node.type)
         single = t.replace("i16", "float") if gives_one else t
         operands = [each.name for each in given]
-        name = write_operation(self.text, node.op, single, given[0].t, operands, self.contract)
+        flags = self._float_flags(node)
+        name = write_operation(self.text, node.op, single, given[0].t, operands, flags)
         if name is None or not gives_one:
             return name
         return upper_half(Vec(self.text, single, name)).name
+
+    def _float_flags(self, node: Node) -> str:
+        """What LLVM may do with an operation on floats. One work-item's sums may change their order
+        if the module allows it, for LLVM to make vectors of its loops; a vector has nothing to
+        gain."""
+        flags = "contract " if self.contract else ""
+        modes = node.decorations.get(Decoration.FPFastMathMode)
+        if self.width > 1 or not modes or not REASSOCIATING & int(modes[0]):
+            return flags
+        return f"reassoc nsz {flags}"
 
     def _resized(self, amount: Lanes, type_: str) -> Lanes:
         """How far to shift, in the width of what is shifted: only the lower bits count."""
@@ -263,6 +279,10 @@ class KernelContext:
         """Of the memory of arguments, in checked mode."""
         self.group_checks = "null"
         """What the kernel tells checkers by (memory/races.py)."""
+        self.entry_mask: str | None = None
+        """Which lanes exist; None if all do."""
+        self.shadow = "null"
+        """Where the shadow of memory lies (memory/shadows.py)."""
         self.prefetches = False
         """Whether it asks for what the next group will read."""
         self.room_bytes = 0

@@ -20,11 +20,14 @@ from groundstate.compiler.codegen.memory.nontemporal import FENCE
 from groundstate.compiler.codegen.memory.privatised_atomics import tally_table
 from groundstate.compiler.codegen.memory.tally_table import TallyTable
 from groundstate.compiler.ir import Block
-from groundstate.native_layouts import Dispatch, GroupChecks, MemoryHeader, offset_of
+from groundstate.native_layouts import Dispatch, GroupChecks, MemoryHeader, ShadowChecks, offset_of
 
 OFFSET_GROUP_COUNTS = offset_of(Dispatch, "group_counts")
 OFFSET_LOCAL_BYTES = offset_of(Dispatch, "local_bytes")
 OFFSET_GROUP_CHECKS = offset_of(Dispatch, "group_checks")
+OFFSET_SHADOW = offset_of(Dispatch, "shadow")
+FORGET_LINE = "  call void %forget(ptr %local, i64 %local.bytes)"
+"""Local memory is uninitialised when a group begins."""
 OFFSET_SAVED, OFFSET_PRIVATE, OFFSET_GROUP = (
     offset_of(MemoryHeader, name) - ctypes.sizeof(MemoryHeader)
     for name in ("saved", "private", "group")
@@ -103,6 +106,8 @@ class GroupLoop:
     tells_barriers: bool = False
     """Whether it says who comes to which barrier."""
     subgroup_size: int = 1
+    has_shadows: bool = False
+    """Whether it asks for the shadow of memory (codegen/memory/shadows.py)."""
 
     @property
     def _saves_on_stack(self) -> bool:
@@ -177,6 +182,7 @@ class GroupLoop:
             "group:",
             "  store volatile i64 %g, ptr %mark, align 8",
             *([self._begin_line] if self.tells else []),
+            *([FORGET_LINE] if self.has_shadows else []),
             *(FOLLOWS if self.context.prefetches else []),
             *self._group_lines(),
             "group.end:",
@@ -241,6 +247,14 @@ class GroupLoop:
                     f"  %at.{name} = getelementptr i8, ptr %checks, i64 {offset}",
                     f"  %{name} = load ptr, ptr %at.{name}, align 8, !invariant.load !0",
                 ]
+        if self.has_shadows:
+            offset = offset_of(ShadowChecks, "begin_group")
+            lines += [
+                f"  %pw = getelementptr i8, ptr %dispatch, i64 {OFFSET_SHADOW}",
+                "  %shadow.checks = load ptr, ptr %pw, align 8, !invariant.load !0",
+                f"  %at.forget = getelementptr i8, ptr %shadow.checks, i64 {offset}",
+                "  %forget = load ptr, ptr %at.forget, align 8, !invariant.load !0",
+            ]
         if self.tells_barriers:
             lines.append(f"  %waiting = alloca [{self.context.subgroups} x i32], align 4")
         return lines
@@ -259,8 +273,9 @@ class GroupLoop:
             "round:",
             "  br label %subs",
             "subs:",
-            "  %s = phi i64 [ 0, %round ], [ %s.next, %subs.next ]",
+            "  %n = phi i64 [ 0, %round ], [ %n.next, %subs.next ]",
             "  %any = phi i32 [ 0, %round ], [ %any.next, %subs.next ]",
+            *self._order_lines(""),
             *self._place_lines(""),
             "  %wait.at = getelementptr i32, ptr %waiting, i64 %s",
             "  %from = load i32, ptr %wait.at, align 4",
@@ -275,8 +290,8 @@ class GroupLoop:
             "subs.next:",
             "  %stopped = phi i32 [ 0, %subs ], [ %stop, %subs.go ]",
             "  %any.next = or i32 %any, %stopped",
-            "  %s.next = add i64 %s, 1",
-            f"  %s.more = icmp ult i64 %s.next, {count // self.rows}",
+            "  %n.next = add i64 %n, 1",
+            f"  %s.more = icmp ult i64 %n.next, {count // self.rows}",
             "  br i1 %s.more, label %subs, label %round.end",
             "round.end:",
             "  call void %pass_barrier()",
@@ -326,11 +341,12 @@ class GroupLoop:
         return [
             f"  br label %subs{dot}",
             f"subs{dot}:",
-            f"  %s{dot} = phi i64 [ 0, %{before} ], [ %s.next{dot}, %subs{dot} ]",
+            f"  %n{dot} = phi i64 [ 0, %{before} ], [ %n.next{dot}, %subs{dot} ]",
+            *self._order_lines(dot),
             *self._place_lines(dot),
             *self._step_lines(dot, resume),
-            f"  %s.next{dot} = add i64 %s{dot}, 1",
-            f"  %s.more{dot} = icmp ult i64 %s.next{dot}, {context.subgroups // self.rows}",
+            f"  %n.next{dot} = add i64 %n{dot}, 1",
+            f"  %s.more{dot} = icmp ult i64 %n.next{dot}, {context.subgroups // self.rows}",
             f"  br i1 %s.more{dot}, label %subs{dot}, label %round.end{dot}{self._hint(dot)}",
             f"round.end{dot}:",
         ]
@@ -360,6 +376,26 @@ class GroupLoop:
             f"{', i64 %first, i64 %end' if context.refill else ''})"
         )
         return call if context.debug is None else f"{call}, !dbg {context.debug.call}"
+
+    def _order_lines(self, dot: str) -> list[str]:
+        """Which sub-group comes next: in their order, from the last one on, from the middle on, or
+        every other one first."""
+        count, order = self.context.subgroups // self.rows, self.context.target.subgroup_order
+        if order == 1:
+            return [f"  %s{dot} = sub i64 {count - 1}, %n{dot}"]
+        if order == 2:
+            return [
+                f"  %ahead{dot} = add i64 %n{dot}, {count // 2}",
+                f"  %s{dot} = urem i64 %ahead{dot}, {count}",
+            ]
+        if order == 3:
+            return [
+                f"  %twice{dot} = mul i64 %n{dot}, 2",
+                f"  %wraps{dot} = icmp uge i64 %twice{dot}, {count}",
+                f"  %back{dot} = select i1 %wraps{dot}, i64 {(count - 1) // 2 * 2 + 1}, i64 0",
+                f"  %s{dot} = sub i64 %twice{dot}, %back{dot}",
+            ]
+        return [f"  %s{dot} = add i64 %n{dot}, 0"]
 
     def _place_lines(self, dot: str) -> list[str]:
         """The number of the sub-group, of which some rows are left out that run with others."""

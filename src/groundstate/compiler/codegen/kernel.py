@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import groundstate.compiler.codegen.arithmetic.checks
 import groundstate.compiler.codegen.arithmetic.composites
 import groundstate.compiler.codegen.arithmetic.conversions
 import groundstate.compiler.codegen.arithmetic.dots
@@ -18,9 +19,11 @@ import groundstate.compiler.codegen.arithmetic.intrinsics
 import groundstate.compiler.codegen.arithmetic.opencl
 import groundstate.compiler.codegen.control.no_wrap
 import groundstate.compiler.codegen.groups.ballots
+import groundstate.compiler.codegen.groups.convergence
 import groundstate.compiler.codegen.groups.operations
 import groundstate.compiler.codegen.groups.shuffles
 import groundstate.compiler.codegen.groups.workgroups
+import groundstate.compiler.codegen.images.checks
 import groundstate.compiler.codegen.images.operations
 import groundstate.compiler.codegen.memory.accesses
 import groundstate.compiler.codegen.memory.atomics
@@ -29,6 +32,7 @@ import groundstate.compiler.codegen.memory.guards
 import groundstate.compiler.codegen.memory.layout
 import groundstate.compiler.codegen.memory.pointers
 import groundstate.compiler.codegen.memory.races
+import groundstate.compiler.codegen.memory.shadows
 import groundstate.compiler.codegen.memory.tiles
 import groundstate.compiler.codegen.printing
 import groundstate.compiler.codegen.reports
@@ -54,6 +58,7 @@ from groundstate.compiler.codegen.memory.privatised_atomics import (
     unwanted_results,
 )
 from groundstate.compiler.codegen.memory.races import tells, tells_barriers
+from groundstate.compiler.codegen.memory.shadows import has_shadows
 from groundstate.compiler.codegen.memory.tally_table import table_bytes
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Kernel, Node
@@ -71,6 +76,7 @@ OFFSET_GLOBALS = offset_of(Dispatch, "globals")
 OFFSET_BOUNDS = offset_of(Dispatch, "bounds")
 OFFSET_STREAMS = offset_of(Dispatch, "streams")
 OFFSET_GROUP_CHECKS = offset_of(Dispatch, "group_checks")
+OFFSET_SHADOW = offset_of(Dispatch, "shadow")
 
 PARAMETERS = (
     "ptr %dispatch, i64 %gx, i64 %gy, i64 %gz, i64 %sub, i32 %resume, "
@@ -155,7 +161,7 @@ class KernelWriter:
         self.context.private_base = self._private_base
         self._write_arguments()
         self._write_ids()
-        entry_mask = self._entry_mask()
+        entry_mask = self.context.entry_mask = self._entry_mask()
         if self.divergence.refilled is not None:
             counts = [each.name for each in self.context.ids["NumWorkgroups"]]
             self.context.refill = refill.Refill(self.emitter, self.items, counts)
@@ -192,6 +198,7 @@ class KernelWriter:
             tells(self.kernel),
             tells_barriers(self.kernel),
             self.divergence.subgroup,
+            has_shadows(self.kernel),
         )
         lines = [*self._step_lines(), *loop.lines()]
         declarations = {**text.declarations, **loop.declarations}
@@ -283,6 +290,8 @@ class KernelWriter:
         self.context.print_buffer = self._invariant("ptr", "%dispatch", OFFSET_PRINT_BUFFER)
         if self.kernel.sites:
             self.context.bounds = self._invariant("ptr", "%dispatch", OFFSET_BOUNDS)
+        if has_shadows(self.kernel):
+            self.context.shadow = self._invariant("ptr", "%dispatch", OFFSET_SHADOW)
         if tells(self.kernel):
             self.context.group_checks = self._invariant("ptr", "%dispatch", OFFSET_GROUP_CHECKS)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from groundstate.compiler.ir import Node
+from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.ir.ops import Category, operation
 from groundstate.compiler.spirv.opcodes import MemoryAccess, StorageClass
 from groundstate.compiler.spirv.types import Array, Float, Int, Pointer, Struct, Type, Vector, Void
@@ -54,7 +54,7 @@ def accesses(node: Node) -> Iterator[Access]:
         type_ = node.type if op == "SubgroupBlockReadINTEL" else node.operands[1].type
         words = "write" if isinstance(node.type, Void) else "read"
         yield Access(node.operands[0], words, extent(type_), is_block=True)
-    elif op == "GroupAsyncCopy":
+    elif op in ("GroupAsyncCopy", "UntypedGroupAsyncCopyKHR"):
         yield from _async_copies(node)
     elif op == "ExtInst":
         yield from _of_function(node)
@@ -119,9 +119,13 @@ def _copies(node: Node) -> Iterator[Access]:
 
 def _async_copies(node: Node) -> Iterator[Access]:
     """A copy between local and global memory: elements of the latter may lie apart."""
-    _, target, source, count, stride, _ = node.operands
+    _, target, source, *_, count, stride, _ = node.operands
     pointee = target.type.pointee if isinstance(target.type, Pointer) else None
-    size = pointee.size if pointee is not None else 1
+    size: int | None = pointee.size if pointee is not None else 1
+    if node.op == "UntypedGroupAsyncCopyKHR":
+        size = constant_int(node.operands[3])
+    if size is None:
+        return
     for pointer, words in ((target, "write"), (source, "read")):
         is_local = (
             isinstance(pointer.type, Pointer) and pointer.type.storage == StorageClass.Workgroup

@@ -1,12 +1,15 @@
 """Which arguments accesses lead to, and which of them use only the element at the work-item's own
-number: `a[get_global_id(0)]`, or a part of that element.
+number: `a[get_global_id(0)]`, or a part of that element; or, in rows whose length is an argument,
+`a[get_global_id(1) * width + get_global_id(0)]`.
 
 If a kernel uses an argument in no other way, no two work-items of a launch along one axis meet
-there. Whether it is one, and whether another argument leads to the same memory, is found out at
-each launch (native/check/group_checks.c).
+there, or along two, if rows are long enough. Whether it is one, and whether another argument leads
+to the same memory, is found out at each launch (native/check/group_checks.c).
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from groundstate.compiler.instrument.accesses import Access, accesses
 from groundstate.compiler.instrument.provenance import Provenance
@@ -23,14 +26,13 @@ class OwnElements:
 
     def __init__(self, kernel: Kernel) -> None:
         self._provenance = Provenance(kernel)
-        found: dict[Node, set[tuple[int, int] | None]] = {}
+        found: dict[Node, set[_Element | None]] = {}
         for node in kernel.nodes():
             for access in accesses(node):
                 for root in self._provenance.roots(access.pointer):
                     found.setdefault(root, set()).add(self._element(access))
         self._elements = found
-        """Of each root: the elements that are used, by their distance from that at the work-item's
-        number and their size; None: others."""
+        """Of each root: the elements that are used; None: others than the work-item's own."""
 
     def arguments(self, pointer: Node) -> int:
         """A bit for each argument that a pointer may come from."""
@@ -42,11 +44,20 @@ class OwnElements:
 
     def is_own(self, access: Access) -> bool:
         """True if whatever leads to the same argument leads to the same element."""
+        element = self._only_element(access)
+        return element is not None and element.row is None
+
+    def row(self, access: Access) -> int | None:
+        """The argument that says how long rows are, if that is so in rows."""
+        element = self._only_element(access)
+        return element.row if element is not None else None
+
+    def _only_element(self, access: Access) -> _Element | None:
         root = self._provenance.root(access.pointer)
         elements = self._elements.get(root, set()) if root is not None else set()
-        return len(elements) == 1 and None not in elements
+        return next(iter(elements)) if len(elements) == 1 else None
 
-    def _element(self, access: Access) -> tuple[int, int] | None:
+    def _element(self, access: Access) -> _Element | None:
         root = self._provenance.root(access.pointer)
         if root is None or access.index or access.count or access.is_block:
             return None
@@ -54,13 +65,65 @@ class OwnElements:
         if terms is None or len(terms.steps) != 1:
             return None
         index, size = terms.steps[0]
-        distance = _distance(index)
-        if distance is None or size <= 0:
+        distance, row = _distance(index), None
+        if distance is None:
+            distance, row = 0, _row(index)
+        if size <= 0 or (_distance(index) is None and row is None):
             return None
         first = terms.fixed + distance * size
         if first % size + access.size > size:
             return None
-        return first // size, size
+        return _Element(first // size, size, row)
+
+
+@dataclass(frozen=True, slots=True)
+class _Element:
+    """The element that an access leads to."""
+
+    distance: int
+    """From that at the work-item's number."""
+    size: int
+    row: int | None
+    """The argument that says how long rows are, if there are any."""
+
+
+def _row(index: Node) -> int | None:
+    """The argument that an index multiplies the number along the second axis by, if it is the sum
+    of that and of the number along the first."""
+    index = _unconverted(index)
+    if index.op != "IAdd" or index.type.size < 4:
+        return None
+    for product, number in (index.operands, index.operands[::-1]):
+        if product.op != "IMul" or not _is_number(number, 0):
+            continue
+        for length, row in (product.operands, product.operands[::-1]):
+            source = _unconverted(length)
+            if _is_number(row, 1) and source.op == "Argument" and source.type.size >= 4:
+                return int(str(source.literals[0]))
+    return None
+
+
+def _is_number(index: Node, axis: int) -> bool:
+    index = _unconverted(index)
+    return index.op == "Builtin" and index.literals == ("GlobalInvocationId", axis)
+
+
+def _unconverted(index: Node) -> Node:
+    """What an index was before it got another size, of at least 32 bits."""
+    while True:
+        if index.op in ("UConvert", "SConvert") and index.type.size >= 4:
+            index = index.operands[0]
+        elif _is_sign_extension(index):
+            index = index.operands[0].operands[0]
+        else:
+            return index
+
+
+def _is_sign_extension(index: Node) -> bool:
+    if index.op != "ShiftRightArithmetic" or constant_int(index.operands[1]) != 32:
+        return False
+    shifted = index.operands[0]
+    return shifted.op == "ShiftLeftLogical" and constant_int(shifted.operands[1]) == 32
 
 
 def _distance(index: Node) -> int | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundstate.compiler.instrument.accesses import accesses
+from groundstate.compiler.instrument.accesses import Access, accesses
 from groundstate.compiler.instrument.own_elements import OwnElements
 from groundstate.compiler.instrument.provenance import U64, as_u64
 from groundstate.compiler.ir import Kernel, Node, constant_int, constant_node
@@ -20,7 +20,7 @@ from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.ir.site import make_site
 from groundstate.compiler.lower.barriers import is_group_barrier
 from groundstate.compiler.spirv.opcodes import MemorySemantics, Scope, StorageClass
-from groundstate.compiler.spirv.types import Pointer, Void
+from groundstate.compiler.spirv.types import Bool, Pointer, Vector, Void
 from groundstate.native_layouts import (
     ACCESS_ACQUIRES,
     ACCESS_ATOMIC,
@@ -42,6 +42,7 @@ GROUP_SCOPES = (Scope.Workgroup, Scope.Subgroup, Scope.Invocation)
 ACQUIRES = MemorySemantics.Acquire | MemorySemantics.AcquireRelease
 RELEASES = MemorySemantics.Release | MemorySemantics.AcquireRelease
 ORDERS = ACQUIRES | RELEASES | MemorySemantics.SequentiallyConsistent
+EXCHANGES = ("AtomicCompareExchange", "AtomicCompareExchangeWeak")
 GROUP_COPIES = ("GroupAsyncCopy", "UntypedGroupAsyncCopyKHR")
 MOST_BYTES = 0xFFFF
 """Of an access, as it is told."""
@@ -60,6 +61,8 @@ def tell_accesses(kernel: Kernel, analyses: Analyses) -> bool:
                 nodes.append(told)
                 changed = True
             nodes.append(node)
+            if nodes[-2:-1] and node.op in EXCHANGES and nodes[-2].op == "TellAccess":
+                nodes += _if_it_writes(nodes[-2], node)
         block.nodes = nodes
     kernel.renumber()
     return changed
@@ -103,13 +106,15 @@ def _semantics(node: Node, position: int) -> int:
 
 
 def _told(kernel: Kernel, node: Node, own: OwnElements, fences: bool) -> Iterator[Node]:
-    """What is told of a node, and what that needs. A copy of the group is nobody's own access."""
-    for access in accesses(node) if node.op not in GROUP_COPIES else ():
+    """What is told of a node, and what that needs."""
+    for access in accesses(node):
         space = access.pointer.type.storage if isinstance(access.pointer.type, Pointer) else None
+        if node.op in GROUP_COPIES or access.is_block:
+            yield from _told_together(kernel, node, access, own)
+            continue
         count = constant_int(access.count) if access.count is not None else 1
         size = access.size * (count or 0)
-        is_simple = access.stride is None and access.condition is None and not access.is_block
-        if space not in SPACES or not is_simple or not 0 < size <= MOST_BYTES:
+        if space not in SPACES or not 0 < size <= MOST_BYTES:
             continue
         if len(kernel.sites) >= MOST_SITES:
             return
@@ -125,15 +130,40 @@ def _told(kernel: Kernel, node: Node, own: OwnElements, fences: bool) -> Iterato
             distance = _added(nodes, node.derive("IMul", U64, [step, constant_node(U64, bytes_)]))
             address = _added(nodes, node.derive("IAdd", U64, [number, distance]))
             yield from nodes
-        operands = [address]
+        operands = [address, *([access.condition] if access.condition is not None else [])]
         value = _stored(node)
         if value is not None and flags == ACCESS_WRITES:
             operands.append(value)
         arguments = 0 if space == StorageClass.Workgroup else own.arguments(access.pointer)
         literals = (len(kernel.sites), size, flags | SPACES[space], arguments)
-        facts = {"arguments": arguments, "is_own": own.is_own(access)}
+        facts = {"arguments": arguments, "is_own": own.is_own(access), "row": own.row(access)}
         kernel.sites.append(make_site("races", node, bytes=size, flags=flags, **facts))
-        yield node.derive("TellAccess", Void(), operands, literals)
+        op = "TellAccess" if access.condition is None else "TellAccessIf"
+        yield node.derive(op, Void(), operands, literals)
+
+
+def _told_together(kernel: Kernel, node: Node, access: Access, own: OwnElements) -> Iterator[Node]:
+    """What is told of a block of the sub-group, or of one side of a copy of the group."""
+    pointer = access.pointer
+    space = pointer.type.storage if isinstance(pointer.type, Pointer) else None
+    if space not in SPACES or len(kernel.sites) >= MOST_SITES:
+        return
+    flags = ACCESS_WRITES if access.words == "write" else 0
+    arguments = 0 if space == StorageClass.Workgroup else own.arguments(pointer)
+    facts = {"arguments": arguments, "is_own": False, "row": None, "is_copy": not access.is_block}
+    site = make_site("races", node, bytes=access.size, flags=flags, **facts)
+    if access.is_block:
+        type_ = node.operands[1].type if isinstance(node.type, Void) else node.type
+        rows = type_.count if isinstance(type_, Vector) else 1
+        block = (len(kernel.sites), access.size // rows, flags | SPACES[space], arguments, rows)
+        told = node.derive("TellBlock", Void(), [pointer], block)
+    else:
+        assert access.count is not None
+        stride = access.stride or constant_node(U64, 1)
+        literals = (len(kernel.sites), access.size, flags | SPACES[space], arguments)
+        told = node.derive("TellCopy", Void(), [pointer, access.count, stride], literals)
+    kernel.sites.append(site)
+    yield told
 
 
 def _added(nodes: list[Node], node: Node) -> Node:
@@ -141,9 +171,24 @@ def _added(nodes: list[Node], node: Node) -> Node:
     return node
 
 
+def _if_it_writes(told: Node, node: Node) -> list[Node]:
+    """Tells behind an exchange that those have written that found what they expected. What was told
+    before it, so that others see what it orders, becomes a read."""
+    site, size, flags, arguments = (int(str(each)) for each in told.literals)
+    told.literals = (site, size, flags & ~ACCESS_WRITES, arguments)
+    nodes: list[Node] = []
+    address = _added(nodes, node.derive("ConvertPtrToU", U64, [told.operands[0]]))
+    found = _added(nodes, node.derive("IEqual", Bool(), [node, node.operands[5]]))
+    elsewhere = constant_node(U64, 0)  # where all are atomic
+    place = _added(nodes, node.derive("Select", U64, [found, address, elsewhere]))
+    only = flags & ~(ACCESS_ACQUIRES | ACCESS_RELEASES)
+    nodes.append(node.derive("TellAccess", Void(), [place], (site, size, only, arguments)))
+    return nodes
+
+
 def _stored(node: Node) -> Node | None:
     """What a node stores, if that is told as it is."""
-    if node.op == "Store":
+    if node.op in ("Store", "PredicatedStoreINTEL"):
         return node.operands[1]
     return node.operands[0] if operation(node).name == "vstoren" else None
 

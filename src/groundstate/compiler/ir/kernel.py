@@ -127,6 +127,8 @@ class Kernel:
         """How many cells for each sub-group its work-group operations need."""
         self.sites: list[dict[str, Any]] = []
         """Where checkers may report something (`site.py`)."""
+        self.keeps_loads = False
+        """Whether loads that nobody needs stay, because a checker is still to be told of them."""
         self.observes_subgroups = False
         """Whether the program can tell how large its sub-groups are."""
         self.renumber()

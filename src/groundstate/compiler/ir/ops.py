@@ -91,5 +91,7 @@ def has_side_effects(node: Node) -> bool:
     and done again where nothing was written in between. A shuffle counts as one that computes."""
     if node.op == "Load":
         return is_volatile(node)
+    if node.op == "ShadowLoad":
+        return False
     row = operation(node)
     return not row.is_pure and row.category is not Category.SHUFFLE

@@ -29,6 +29,79 @@ define("TellAccess", "word. any? -> void", Category.CONTROL, effect=Effect.OBSER
 """Tells the race checker that active lanes are about to access an address, and what they store
 there. The literals are the site, the bytes, and bits of ACCESS_ (native_layouts.py)."""
 
+define("TellAccessIf", "word. bool. any? -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
+"""The same, in the lanes for which a condition is true."""
+
+define("TellBlock", "pointer. -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
+"""The same for a block of the sub-group: each lane accesses an element of each row. The literals
+are those of TellAccess, for one element, and the number of rows."""
+
+define("TellCopy", "pointer. whole. whole. -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
+"""The same for a copy of the group: how many elements, and how many lie from one to the next. The
+literals are those of TellAccess."""
+
 define("TellBarrier", "-> void", Category.CONTROL, effect=Effect.OBSERVABLE)
 """Tells that a sub-group has come to a barrier. The literals are the site, the memories that it
 orders (1: local, 2: global), and whether it is one of the group or of the sub-group."""
+
+define(
+    "CheckConvergence",
+    "-> void",
+    Category.GROUP,
+    effect=Effect.OBSERVABLE | Effect.CONVERGENT,
+)
+"""Reports that not all work-items of a sub-group have come here. The literal is the site."""
+
+define(
+    "SourceIsMissing",
+    "whole. -> bool.",
+    Category.GROUP,
+    effect=Effect.CONVERGENT,
+    divergence=LaneRule.VARYING,
+)
+"""Whether a lane that a shuffle takes a value from does not execute it. The literal says how that
+lane follows from a lane's own number and the operand: same, xor, up or down."""
+
+define("CheckImage", "image numeric sampler? -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
+"""Reports lanes whose coordinates lead out of an image, if the sampler does not say what is there.
+The literal is the site."""
+
+define("CheckArithmetic", "any* -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
+"""Reports lanes in which an operation on numbers went wrong. It takes the operands, the result and,
+if that is not always used, a truth value, or one for each component, that says when it is. The
+literals are the site, the rule (codegen/arithmetic/checks.py), the operation, and the number of
+operands."""
+
+define("ShadowLoad", "pointer. -> any", Category.MEMORY, effect=Effect.READS)
+"""Which bits of what lies at an address are uninitialised. The literals are the site of the load,
+its bytes and alignment, and the space of the address (instrument/shadow_memory.py)."""
+
+define("ShadowStore", "pointer. any -> void", Category.MEMORY, effect=Effect.OBSERVABLE)
+"""Notes which bits are uninitialised of what is about to be stored at an address. The literals are
+the site of the store, or -1; its bytes, alignment and space; whether any such bit is reported if
+the host reads that memory (1), or only if all are (0), or nothing is noted if all memory that the
+launch may write is initialised (2); and whether there can be such a bit."""
+
+define(
+    "ShadowCopy",
+    "pointer. pointer. whole. whole. whole. whole. -> void",
+    Category.MEMORY,
+    effect=Effect.OBSERVABLE,
+)
+"""The same for a copy: where to, where from (null: all of it is initialised), how many elements of
+how many bytes, and how many elements lie from one to the next on either side."""
+
+define("Unwritten", "-> any", Category.ARITHMETIC, divergence=LaneRule.UNIFORM)
+"""What a private variable holds that was not written (opencl/unwritten.py)."""
+
+define(
+    "InputsAreWritten",
+    "-> bool.",
+    Category.ARITHMETIC,
+    divergence=LaneRule.UNIFORM,
+    rematerialisable=True,
+)
+"""Whether nothing that a launch may read of allocations is uninitialised."""
+
+define("LifetimeBegins", "pointer. -> void", Category.MEMORY, effect=Effect.OBSERVABLE)
+"""All bytes of a private variable that a checker has made become 0."""

@@ -106,6 +106,7 @@ class NativeMachine:
         self.triple = library.text_of("GetProcessTriple")
         self.machine = self._translator(2)
         self._quick_machine: TargetMachine | None = None
+        self._others: dict[str, TargetMachine] = {}
         self._linker: llvm.LLJIT | None = None
 
     @property
@@ -122,6 +123,17 @@ class NativeMachine:
 
     def _translator(self, effort: int) -> TargetMachine:
         return TargetMachine(self.triple, self.cpu, self.features, effort)
+
+    def other_machine(self, description: str) -> TargetMachine:
+        """What writes code for another machine, by its triple, CPU and features."""
+        found = self._others.get(description)
+        if found is None:
+            if not self._others:
+                for part in ("TargetInfos", "Targets", "TargetMCs", "AsmPrinters"):
+                    library.call(f"InitializeAll{part}")
+            triple, cpu, features = description.split(" ")
+            found = self._others[description] = TargetMachine(triple, cpu, features, 3)
+        return found
 
     @property
     def linker(self) -> llvm.LLJIT:
@@ -214,6 +226,16 @@ def object_code(text: str, lanes: int, optimised: bool = True) -> bytes:
         if optimised and _code_lines(text) <= HUGE_LINES:
             return native_machine().machine.emit_object(optimise(text, lanes))
         return native_machine().quick_machine.emit_object(parse(text))
+
+
+def other_assembly(text: str, machine: str, optimised: bool = True) -> bytes:
+    """Assembly of LLVM IR for another machine, by its triple, CPU and features: PTX for a GPU."""
+    with _lock:
+        module = parse(text)
+        other = native_machine().other_machine(machine)
+        if optimised:
+            library.run_passes(module, other, None, vectorises=False, level=3)
+        return other.emit_assembly(module).encode()
 
 
 def link(code: bytes, symbol: str = "run") -> Linked:

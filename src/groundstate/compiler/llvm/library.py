@@ -23,6 +23,10 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "DisposeString": (None, c_char_p),
     "InitializeNativeTarget": (None,),
     "InitializeNativeAsmPrinter": (None,),
+    "InitializeAllTargetInfos": (None,),
+    "InitializeAllTargets": (None,),
+    "InitializeAllTargetMCs": (None,),
+    "InitializeAllAsmPrinters": (None,),
     "SetCommandLine": (None, c_char_p, c_char_p),
     "GetHostCPUName": (None, _TEXT_OUT),
     "GetHostCPUFeatures": (c_int, _TEXT_OUT),
@@ -164,15 +168,19 @@ class TargetMachine:
 
 
 def run_passes(
-    module: Module, machine: TargetMachine, passes: tuple[str, ...] | None, vectorises: bool
+    module: Module,
+    machine: TargetMachine,
+    passes: tuple[str, ...] | None,
+    vectorises: bool,
+    level: int = 2,
 ) -> None:
-    """Improves a module with the passes of these names, or with LLVM's own list at level 2."""
+    """Improves a module with the passes of these names, or with LLVM's own list of a level."""
     options = call("CreatePipelineTuningOptions")
     call("PTOSetLoopVectorization", options, vectorises)
     call("PTOSetSLPVectorization", options, False)
     builder = call("CreatePassBuilder", machine.address, options)
     if passes is None:
-        manager = call("buildPerModuleDefaultPipeline", builder, 2)
+        manager = call("buildPerModuleDefaultPipeline", builder, level)
     else:
         manager = call("CreateNewModulePassManager")
         for name in passes:

@@ -133,14 +133,16 @@ class LlvmProcess:
             self.starter.wait()
             self.starter = None
 
-    def ask(self, lanes: int, optimised: bool, text: str) -> tuple[list[str], bytes]:
+    def ask(
+        self, lanes: int, optimised: bool, text: str, machine: tuple[str, ...] = ()
+    ) -> tuple[list[str], bytes]:
         """What it answers to a request."""
         from groundstate.compiler.llvm.server import send
 
         self.facts()
         limit = knobs.COMPILE_LIMIT.get()
         self.link.settimeout(limit / 1e9 if limit else None)
-        send(self.link, (str(lanes), str(int(optimised))), text.encode())
+        send(self.link, (str(lanes), str(int(optimised)), *machine), text.encode())
         self._wait_while_wanted()
         return _receive(self.link)
 
@@ -231,8 +233,12 @@ def facts() -> tuple[str, str, str] | None:
             return None
 
 
-def object_code(text: str, lanes: int, optimised: bool) -> bytes | None:
-    """Machine code of LLVM IR; None if no process can be started. Raises BuildError."""
+def object_code(
+    text: str, lanes: int, optimised: bool, machine: tuple[str, ...] = ()
+) -> bytes | None:
+    """Machine code of LLVM IR; None if no process can be started. Raises BuildError.
+
+    For another machine, which is named, it is assembly."""
     from groundstate.compiler.llvm.server import PROBLEM
 
     with _lock:
@@ -241,7 +247,7 @@ def object_code(text: str, lanes: int, optimised: bool) -> bytes | None:
             if process is None:
                 return None
             try:
-                said, code = process.ask(lanes, optimised, text)
+                said, code = process.ask(lanes, optimised, text, machine)
                 break
             except TimeoutError:
                 _end()

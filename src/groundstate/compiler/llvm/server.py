@@ -106,9 +106,12 @@ def _serve(link: socket) -> None:
     send(link, (FACTS, *backend.native_machine().facts, str(os.getpid())))
     backend.warm_up(is_idle=lambda: not select.select([link], [], [], 0)[0])
     while select.select([link], [], [], IDLE_S)[0]:
-        (lanes, optimised), text = receive(link)
+        (lanes, optimised, *machine), text = receive(link)
         try:
-            code = backend.object_code(text.decode(), int(lanes), optimised == "1")
+            if machine:
+                code = backend.other_assembly(text.decode(), machine[0], optimised == "1")
+            else:
+                code = backend.object_code(text.decode(), int(lanes), optimised == "1")
         except (BuildError, MemoryError) as problem:
             send(link, (PROBLEM, type(problem).__name__, str(problem)))
         else:

@@ -67,6 +67,17 @@ def _compiled_in_isolation(text: str, lanes: int, optimised: bool) -> bytes | No
         return process.object_code(text, lanes, optimised=False)
 
 
+def other_assembly(text: str, machine: str, optimised: bool = True) -> str:
+    """Assembly of LLVM IR for another machine, by its triple, CPU and features."""
+    if _is_isolated():
+        found = process.object_code(text, 1, optimised, (machine,))
+        if found is not None:
+            return found.decode()
+    from groundstate.compiler.llvm import backend
+
+    return backend.other_assembly(text, machine, optimised).decode()
+
+
 def parse(text: str) -> Module:
     """LLVM's own form of LLVM IR."""
     from groundstate.compiler.llvm import backend

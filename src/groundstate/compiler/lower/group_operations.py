@@ -83,10 +83,10 @@ def _rewrite(node: Node, cell: int) -> list[Node]:
     mode = "all" if steps == GroupOperation.Reduce else "before"
     write = node.derive("WriteGroupCell", Void(), [part], (cell, mode, kind))
     if steps == GroupOperation.Reduce:
-        node.op, node.operands, node.literals = "ReadGroupCells", [], (cell, mode)
+        node.op, node.operands, node.literals = "ReadGroupCells", [], (cell, mode, kind)
         return [part, write, _barrier(node), node, _barrier(node)]
     assert steps in (GroupOperation.InclusiveScan, GroupOperation.ExclusiveScan)
     inner = node.derive(node.op, node.type, [_number(Scope.Subgroup), node.operands[1]], (steps,))
-    before = node.derive("ReadGroupCells", node.type, [], (cell, mode))
+    before = node.derive("ReadGroupCells", node.type, [], (cell, mode, kind))
     node.op, node.operands, node.literals = "CombineGroup", [before, inner], (kind,)
     return [part, write, _barrier(node), before, inner, node, _barrier(node)]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from groundstate.compiler.codegen.text import Text, overloaded
+from groundstate.compiler.errors import BuildError
 from groundstate.compiler.math.vec import BITS, Vec, element, lanes, like
 
 PURE = "nounwind willreturn memory(none)"
@@ -168,6 +169,11 @@ def library(name: str, *arguments: Vec, only: Vec | None = None) -> Vec:
     """Calls a function of the C library, in double precision, for each lane, or `only` some."""
     text = arguments[0].text
     first = arguments[0]
+    if lanes(first.t) == 0 and text.target.compute_capability:
+        if f"device.{name}" not in FUNCTIONS:
+            raise BuildError(f"{name} in double precision is not supported on GPUs")
+        wide = [each.to_float("double") for each in arguments]
+        return call(f"device.{name}", *wide).to_float(element(first.t))
     if lanes(first.t) == 0:
         doubles = [("double", each.to_float("double").name) for each in arguments]
         result = Vec(text, "double", text.call("double", name, doubles, PURE))

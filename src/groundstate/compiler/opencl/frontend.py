@@ -195,8 +195,8 @@ def _compile(job: _Job) -> Compiled:
     if front.returncode != 0:
         raise CompileError(log or f"clang ended with status {front.returncode}")
     ir = front.stdout.decode("utf-8", "surrogateescape")
-    if understood.has_lines:
-        return Compiled(_compile_with_lines(job, ir), log)
+    if understood.has_lines or understood.keeps_accesses:
+        return Compiled(_compile_in_steps(job, ir), log)
     from groundstate.compiler.opencl import llvm_ir, spirv_words
 
     ir = llvm_ir.fix(ir, understood.contract)
@@ -221,16 +221,34 @@ def _imports(job: _Job) -> clang.Meanwhile:
     return step
 
 
-def _compile_with_lines(job: _Job, ir: str) -> bytes:
-    """Makes SPIR-V with lines: clang optimises and writes it in two steps, with markers between."""
-    from groundstate.compiler.opencl import line_info, llvm_ir, spirv_module, spirv_words
+def _compile_in_steps(job: _Job, ir: str) -> bytes:
+    """Makes SPIR-V with lines, or with all accesses: clang optimises and writes it in two steps,
+    and there are changes between."""
+    from groundstate.compiler.opencl import kept_accesses, llvm_ir, spirv_words, unwritten
 
-    ir = llvm_ir.fix(line_info.without_declarations(ir), job.understood.contract)
-    optimised = _run_back(job, ir, OPTIMISE).decode("utf-8", "surrogateescape")
+    understood = job.understood
+    if understood.has_lines:
+        from groundstate.compiler.opencl import line_info
+
+        ir = line_info.without_declarations(ir)
+    ir = llvm_ir.fix(ir, understood.contract)
+    kept = unwritten.mark(kept_accesses.keep(ir)) if understood.keeps_accesses else ir
+    optimised = _run_back(job, kept, OPTIMISE).decode("utf-8", "surrogateescape")
+    if understood.keeps_accesses:
+        optimised = unwritten.release(kept_accesses.release(optimised, ir))
+    if not understood.has_lines:
+        return spirv_words.fix(_run_back(job, optimised, WRITE), ir)
+    return spirv_words.fix(_write_with_lines(job, optimised), ir)
+
+
+def _write_with_lines(job: _Job, optimised: str) -> bytes:
+    """SPIR-V that knows its lines: markers hold their places while clang writes it."""
+    from groundstate.compiler.opencl import line_info, spirv_module
+
     marked, lines = line_info.mark(optimised)
     module = spirv_module.read(_run_back(job, marked, WRITE))
     line_info.put(module, lines, job.source.name, job.source.text)
-    return spirv_words.fix(spirv_module.write(module), ir)
+    return spirv_module.write(module)
 
 
 def _run_back(job: _Job, ir: str, actions: Sequence[str]) -> bytes:
@@ -291,7 +309,8 @@ def _key(compiler: clang.Clang, understood: options.Options, text: bytes) -> byt
     if _INCLUDES.search(text):
         expanded = compiler.run(understood.preprocess_arguments(), text)
         text += b"\0" + expanded.stdout
-    settings = json.dumps([compiler.identity, _fingerprint(), understood.front_arguments()])
+    keeps = understood.keeps_accesses
+    settings = json.dumps([compiler.identity, _fingerprint(), understood.front_arguments(), keeps])
     return settings.encode() + b"\0" + text
 
 

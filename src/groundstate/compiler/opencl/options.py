@@ -34,6 +34,7 @@ FLAGS = (
     "-cl-strict-aliasing",
     "-cl-uniform-work-group-size",
     "-cl-unsafe-math-optimizations",
+    "-fkeep-accesses",
     "-g",
     "-O0",
     "-O1",
@@ -44,11 +45,11 @@ FLAGS = (
 )
 """The options without a value."""
 
-CONTRACTING = {
-    "-cl-mad-enable",
-    "-cl-unsafe-math-optimizations",
-    "-cl-fast-relaxed-math",
-}
+REASSOCIATING = {"-cl-unsafe-math-optimizations", "-cl-fast-relaxed-math"}
+CONTRACTING = {"-cl-mad-enable", *REASSOCIATING}
+
+KEEP_ACCESSES = "-fkeep-accesses"
+"""The option for modules from which no access is optimised away; ours, for checked mode."""
 
 WITHOUT_EFFECT = ("-cl-strict-aliasing", "-cl-no-subgroup-ifp", "-O1", "-O2", "-O3")
 """The options that are accepted and change nothing."""
@@ -93,11 +94,19 @@ class Options:
     """What goes to clang as it is."""
     has_lines: bool = False
     """Whether the module says which lines of the source its instructions come from."""
+    keeps_accesses: bool = False
+    """Whether the module has all accesses of the source, also those that have no effect."""
 
     @property
     def contract(self) -> bool:
         """Whether multiplications and additions may be fused wherever they meet."""
         return not CONTRACTING.isdisjoint(self.given)
+
+    @property
+    def reassociates(self) -> bool:
+        """Whether sums may be computed in another order. Then no `fma` is written: it would hide
+        that, and the compiler of the device fuses what is left."""
+        return not REASSOCIATING.isdisjoint(self.given)
 
     def front_arguments(self) -> list[str]:
         """What clang is told to turn the source into LLVM IR without optimising it."""
@@ -121,6 +130,7 @@ class Options:
             *("-nostdinc", "-isystem", INCLUDE_FOLDER),
             *("-fno-color-diagnostics", "-Wno-unused-command-line-argument"),
             *self.given,
+            *(["-ffp-contract=off"] if self.reassociates else []),
         ]
 
 
@@ -167,6 +177,8 @@ def _take(options: Options, word: str, following: Iterator[str]) -> None:
         options.optimise = False
     elif word == "-g":
         options.has_lines = True
+    elif word == KEEP_ACCESSES:
+        options.keeps_accesses = True
     elif word in WITHOUT_EFFECT:
         return
     elif word in FLAGS or WARNING.fullmatch(word):

@@ -19,7 +19,7 @@ import re
 from groundstate import knobs
 from groundstate.compiler.cache import kernel_cache
 from groundstate.compiler.light_dataclass import light_dataclass
-from groundstate.compiler.opencl.options import Options
+from groundstate.compiler.opencl.options import KEEP_ACCESSES, Options
 
 SUFFIX = ".spirv"
 LINES = "-g"
@@ -46,8 +46,9 @@ class Prebuilt:
 
     @property
     def options(self) -> Options:
-        given = [word for word in self.given if word != LINES]
-        return Options(self.standard, self.optimise, given, LINES in self.given)
+        given = [word for word in self.given if word not in (LINES, KEEP_ACCESSES)]
+        has_lines, keeps = LINES in self.given, KEEP_ACCESSES in self.given
+        return Options(self.standard, self.optimise, given, has_lines, keeps)
 
     def log_for(self, name: str) -> str:
         """What clang would have said, had the source been called `name`."""
@@ -60,9 +61,11 @@ def get(source: str, options: Options) -> Prebuilt | None:
     if not folder or _DEPENDS_ON_MORE.search(source):
         return None
     packed = _packed(folder, file_name(source, options))
-    if packed is None and options.has_lines:  # without lines, the module computes the same
-        plain = Options(options.standard, options.optimise, options.given)
-        packed = _packed(folder, file_name(source, plain))
+    plain = Options(options.standard, options.optimise, options.given)
+    for has_lines in (True, False):  # without lines and kept accesses, it computes the same
+        if packed is None and (options.has_lines or options.keeps_accesses):
+            plain.has_lines = has_lines
+            packed = _packed(folder, file_name(source, plain))
     return unpack(packed) if packed is not None else None
 
 
@@ -112,7 +115,8 @@ def unpack(packed: bytes) -> Prebuilt | None:
 def _given(options: Options) -> list[str]:
     """The options without those that say where included files are."""
     given = [word for word in options.given if not word.startswith("-I")]
-    return [*given, LINES] if options.has_lines else given
+    lines = [LINES] if options.has_lines else []
+    return [*given, *lines, *([KEEP_ACCESSES] if options.keeps_accesses else [])]
 
 
 def _read_file(path: str) -> bytes | None:

@@ -15,6 +15,9 @@ from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.limits import MAX_NODES
 from groundstate.compiler.spirv.types import Array, Pointer, RuntimeArray, Struct, Type
 
+UNWRITTEN = "unwritten"
+"""Marks what a variable holds before anything is stored to it (instrument/uninitialised.py)."""
+
 
 def promote_variables(kernel: Kernel, analyses: Analyses) -> bool:
     """Promotes variables that need no memory to values in SSA form."""
@@ -104,7 +107,7 @@ class _Promotion:
             self.by_block.setdefault(user.block, []).append(user)
         self.leaving: dict[Block, Node] = {}
         """The value at the end of a block, where it is known by now."""
-        self.undefined = Node("Undef", self.type, where=self.where)
+        self.undefined = Node("Undef", self.type, literals=(UNWRITTEN,), where=self.where)
 
     def run(self, replaced: dict[Node, Node]) -> int:
         """Says what takes the place of each load. Returns how many phis that needs."""

@@ -27,6 +27,8 @@ ANYWHERE = -1
 WORD_BYTES = (4, 8)
 GATHERED_BYTES = (4, 8, 16)
 """Of neighbours that are read together from an address of a lane's own."""
+FAR_APART = 4
+"""Lanes that lie further apart than so many numbers read each for itself, if at fixed steps."""
 MOST_STEPS = 8
 """Of an address that are looked through to find out where it begins."""
 Place = tuple[Node, tuple[tuple[Node, int], ...]]
@@ -66,9 +68,14 @@ def neighbours(divergence: Divergence, node: Node, type_: Type) -> int:
     if not isinstance(pointer.type, Pointer) or pointer.type.storage == StorageClass.Function:
         return 0
     assert block is not None
-    if pointer in divergence.interleaved or not _is_masked_well(divergence, block, type_):
+    if pointer in divergence.interleaved:
         return 0
     step = divergence.stride_at(pointer, block)
+    is_far = step is VARYING or (step % type_.size == 0 and step // type_.size > FAR_APART)
+    if is_far and node.op == "Load":  # words are gathered, whatever is in them
+        return ANYWHERE
+    if not _is_masked_well(divergence, block, type_):
+        return 0
     if step is VARYING:
         return ANYWHERE
     if step % type_.size:

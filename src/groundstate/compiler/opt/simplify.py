@@ -16,6 +16,7 @@ from groundstate.compiler.ir.ops import (
     OPERATIONS,
     SAME_ADDRESS,
     Affine,
+    guards_of,
     has_side_effects,
     is_volatile,
     operation,
@@ -23,6 +24,7 @@ from groundstate.compiler.ir.ops import (
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.spirv.constants import Constant
 from groundstate.compiler.spirv.fold import number
+from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Bool, Int, Pointer
 
 COPIES = frozenset(("Copy", "CopyObject"))
@@ -168,7 +170,7 @@ def _eliminate_dead_code(kernel: Kernel) -> bool:
             variable = _variable_stored_to(node)
             if variable is not None:
                 stores.setdefault(variable, []).append(node)
-            elif node.op != "Variable" and has_side_effects(node):
+            elif node.op != "Variable" and (has_side_effects(node) or _is_kept(kernel, node)):
                 waiting.append(node)
     used: set[Node] = set()
     while waiting:
@@ -184,6 +186,15 @@ def _eliminate_dead_code(kernel: Kernel) -> bool:
         block.nodes = [each for each in block.nodes if each in used]
         removed |= len(block.phis) + len(block.nodes) < count
     return removed
+
+
+def _is_kept(kernel: Kernel, node: Node) -> bool:
+    """True for a load that checked mode looks at, or that reports a mistake."""
+    if node.op != "Load":
+        return False
+    pointer = node.operands[0].type
+    is_shared = isinstance(pointer, Pointer) and pointer.storage != StorageClass.Function
+    return (kernel.keeps_loads and is_shared) or bool(guards_of(node))
 
 
 def _variable_stored_to(node: Node) -> Node | None:

@@ -110,8 +110,11 @@ class KernelCompiler:
 
             if len(self._kernels) >= MAX_KERNELS:
                 self._kernels.clear()
+            program = self.program
+            runs_alone = name in (*program.initializers, *program.finalizers)
+            checks = () if runs_alone else program.checks  # no launch collects what it reports
             found = self._kernels[name] = pipeline.lower(
-                self.program.symbols, name, self.program.target, self.program.checks
+                program.symbols, name, program.target, checks
             )
         return found
 

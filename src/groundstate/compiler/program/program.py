@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # imported when a kernel is not in the cache
     from groundstate.compiler.ir import Kernel
     from groundstate.compiler.program.source_lines import SourceTexts
 
-INSTRUMENTED = ("memory", "races", "sync")
+INSTRUMENTED = ("memory", "uninit", "races", "sync", "arithmetic")
 """The checkers that change the code of kernels; the others look at calls of the program."""
 
 
@@ -156,7 +156,9 @@ class Program:
         ).sealed()
 
     @staticmethod
-    def from_native(binary: bytes, checks: Sequence[str] = ()) -> Program:
+    def from_native(
+        binary: bytes, checks: Sequence[str] = (), target: Target | None = None
+    ) -> Program:
         """A program from `native_binary`, of this version and for this kind of CPU."""
         from groundstate.compiler.program.native_binary import NativeBinary
 
@@ -166,7 +168,9 @@ class Program:
             sources = [Source.read(spirv, constants) for spirv, constants in pairs]
         except (InvalidModule, ValueError) as error:
             raise BuildError(f"the native binary is damaged: {error}") from error
-        program = Program._of(sources, content.options, checks=checks)
+        program = Program._of(sources, content.options, target, checks)
+        if target is not None:
+            return program
         program.cache.entries.update(content.known)
         program.cache.is_own = content.is_own
         return program

@@ -20,13 +20,21 @@ from groundstate.compiler.spirv.text import OperandText
 EXTENDED = frozenset((Op.ExtInst, Op.ExtInstWithForwardRefsKHR))
 
 
-def assembly(data: bytes | bytearray | memoryview) -> Iterator[str]:
-    """The lines of a module. Raises `InvalidModule` where an instruction has no end."""
+def assembly(data: bytes | bytearray | memoryview, with_places: bool = False) -> Iterator[str]:
+    """The lines of a module, with the word that each instruction begins at if that is wanted.
+    Raises `InvalidModule` where an instruction has no end."""
     words = to_words(data)
     module = read_header(words)
     major, minor = module.version
     yield f"; SPIR-V\n; Version: {major}.{minor}\n; Bound: {module.bound}\n; Schema: {words[4]}"
-    yield from _Lines(words).lines()
+    for place, line in _Lines(words).lines():
+        yield f"{line}  ; word {place}" if with_places else line
+
+
+def instruction_at(data: bytes | bytearray | memoryview, position: int) -> str:
+    """The instruction that begins at a word of a module; empty if there is none."""
+    lines = _Lines(to_words(data)).lines()
+    return next((line.strip() for place, line in lines if place == position), "")
 
 
 class _Lines:
@@ -37,7 +45,8 @@ class _Lines:
         self.extensions: dict[int, str] = {}
         self.margin = len(f"%{words[3] - 1} = ")
 
-    def lines(self) -> Iterator[str]:
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Each instruction, and the word that it begins at."""
         position, end = HEADER_WORDS, len(self.words)
         while position < end:
             opcode, count = self.words[position] & 0xFFFF, self.words[position] >> 16
@@ -47,9 +56,9 @@ class _Lines:
             row = ROWS.get(opcode)
             if row is None or len(operands) < row.has_type + row.has_result:
                 known = " ".join(f"!{word}" for word in self.words[position : position + count])
-                yield " " * self.margin + known
+                yield position, " " * self.margin + known
             else:
-                yield self._line(row, operands)
+                yield position, self._line(row, operands)
             position += count
 
     def _line(self, row: Row, words: list[int]) -> str:

@@ -41,6 +41,11 @@ TILES = "__groundstate_tiles_"
 TILE_KINDS = ("u8s8", "s8s8", "s8u8", "bf16")
 """The functions for products of tiles begin like this, and end with what numbers they multiply."""
 
+UNWRITTEN = "__groundstate_unwritten."
+KNOWN = "__groundstate_known."
+"""Functions of our own in checked mode: what a variable holds that was not written, and what counts
+as written although it may not be (opencl/unwritten.py). A number or a type follows."""
+
 TRAPS = frozenset(
     (
         *("llvm.trap", "llvm.ubsantrap", "llvm.debugtrap", "abort"),
@@ -108,6 +113,10 @@ def _by_name(name: str) -> LibraryFunction | None:
         return LibraryFunction(DOT_PRODUCTS[name])
     if name.startswith(TILES) and name.removeprefix(TILES) in TILE_KINDS:
         return LibraryFunction("TileProduct", (name.removeprefix(TILES),))
+    if name.startswith(UNWRITTEN):
+        return LibraryFunction("Unwritten", takes_arguments=False)
+    if name.startswith(KNOWN):
+        return LibraryFunction("FreezeKHR")
     if name in TRAPS:
         return LibraryFunction("Trap", takes_arguments=False)
     if name in BEHIND_POINTERS:

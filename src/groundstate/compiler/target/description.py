@@ -51,11 +51,17 @@ class Target:
     cache_line_bytes: int = 64
     widest_exchange: int = 8
     """The bytes that a compare-and-exchange takes at most."""
+    compute_capability: int = 0
+    """Of one of NVIDIA's GPUs, times ten; 0: it is none."""
+    trusts_alignment: bool = False
+    """Whether an address is as aligned as the module says: else no more than a component is."""
 
     # --- Sub-groups and groups ---
     subgroup_sizes: tuple[int, ...] = SUBGROUP_SIZES
     subgroup_size: int = 16
     """Of kernels that ask for their sub-groups and do not say how large they should be."""
+    subgroup_order: int = 0
+    """In which order the sub-groups of a group run (codegen/group_loop.py), if it is not theirs."""
     likely_group_size: tuple[int, int, int] = (256, 1, 1)
     """What is suggested for a large range, and what many programs choose."""
 
@@ -91,6 +97,8 @@ class Target:
     """Of a loop whose trip count is not known."""
     clearly_faster: float = 1.1
     """By which factor one work-item after the other must seem faster to begin with."""
+    perhaps_faster: float = 3.0
+    """By which it may seem slower if lanes leave a loop one by one, and still is tried first."""
     most_slower: float = 8.0
     """By which it may seem slower, and still is tried."""
     most_slower_in_loops: float = 16.0

@@ -34,16 +34,24 @@ def shapes(divergence: Divergence) -> tuple[int, ...]:
     cost = estimate(divergence)
     if cost.one_by_one * target.clearly_faster < cost.as_vector:
         return (ONE_BY_ONE, width, *narrow, *refilled)
-    slower = target.most_slower_in_loops if narrow else target.most_slower
+    parts = bool(divergence.divergent_loops)
+    if parts and cost.one_by_one < cost.as_vector * target.perhaps_faster:
+        return (width, ONE_BY_ONE, *refilled, *narrow)
+    slower = target.most_slower_in_loops if parts else target.most_slower
     if cost.one_by_one < cost.as_vector * slower:
         return (width, *refilled, *narrow, ONE_BY_ONE)
     return (width, *refilled, *narrow)
 
 
 def _narrow(divergence: Divergence) -> tuple[int, ...]:
-    """The width of a narrower vector, if fewer of its lanes may be idle."""
+    """The width of a narrower vector, if fewer of its lanes may be idle; or of half as many, which
+    need half as many cache lines at a time, if lanes gather in loops."""
     width = divergence.target.narrow_lanes
-    return (width,) if divergence.divergent_loops and width < divergence.width else ()
+    if not divergence.divergent_loops and divergence.cfg.loops and has_gathers(divergence):
+        width = divergence.width // 2
+    elif not divergence.divergent_loops:
+        return ()
+    return (width,) if divergence.target.narrow_lanes <= width < divergence.width else ()
 
 
 def _refilled(divergence: Divergence) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ native/check/races.c and group_checks.c write the records.
 
 from __future__ import annotations
 
+from groundstate.compiler.light_dataclass import replace
 from groundstate.findings import Finding
 from groundstate.native_layouts import (
     ACCESS_ATOMIC,
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 CHECKERS = frozenset(("races", "sync"))
 IS_LOCAL, IS_SAME_VALUE = 1, 2
 DIVERGENT = GROUP_REPORTS.index("divergent_barrier")
+DIVERGENT_OPERATION = GROUP_REPORTS.index("divergent_operation")
+INACTIVE_SOURCE = GROUP_REPORTS.index("inactive_source")
+MOST_SHOWN = 6
+"""Work-items that a sentence lists."""
 
 Item = tuple[int, ...]
 
@@ -37,12 +42,15 @@ def findings(
     reports: SiteReports,
     launch: LaunchReports,
 ) -> Iterator[Finding]:
-    """What happened at one site: a finding for each record, as each has another party."""
+    """What happened at one site: a finding for each record where each has another party."""
     dispatch = Dispatch.from_address(launch.dispatch)
     for record in reports.records[: min(reports.count, len(reports.records))]:
         kind = record.words[0] & 0xFF
-        make = _divergent_barrier if kind == DIVERGENT else _race
-        yield make(entry_point, sites, number, record, dispatch)
+        finding = _MAKERS.get(kind, _race)(entry_point, sites, number, record, dispatch)
+        if kind in (DIVERGENT_OPERATION, INACTIVE_SOURCE):
+            yield replace(finding, count=reports.count)
+            return
+        yield finding
 
 
 def item_at(dispatch: Dispatch, group: int, number: int) -> Item:
@@ -64,6 +72,8 @@ def _shown(item: Item) -> str:
 
 def _access(site: dict[str, Any]) -> str:
     """What a site does, as a noun."""
+    if site.get("is_copy"):
+        return "copy's write" if site["flags"] & ACCESS_WRITES else "copy's read"
     if site["flags"] & ACCESS_ATOMIC:
         is_load = not site["flags"] & ACCESS_WRITES
         return "atomic load" if is_load else "atomic operation"
@@ -82,7 +92,8 @@ def _race(
     first, group, second, address = record.words
     site, other = sites[number], sites[first >> 16]
     flags, size = first >> 8 & 0xFF, second >> 32
-    item, its = tuple(record.work_item), item_at(dispatch, group, second & 0xFFFFFFFF)
+    items = dispatch.group_size[0] * dispatch.group_size[1] * dispatch.group_size[2]
+    item, its = tuple(record.work_item), item_at(dispatch, group, (second & 0xFFFFFFFF) % items)
     own_group, its_group = group_of(item, dispatch), group_of(its, dispatch)
     memory = "local" if flags & IS_LOCAL else "global"
     parties = "work-items of one group" if own_group == its_group else "work-groups"
@@ -92,12 +103,13 @@ def _race(
         f"race in {memory} memory between two {parties}: {kinds} of the same "
         f"{'byte' if size == 1 else 'bytes'}{same}"
     )
-    places = places_of(entry_point, site, f"{_access(site)} by work-item {_shown(item)}")
+    who, whose = _who(site, item), _who(other, its)
+    places = places_of(entry_point, site, f"{_access(site)} by {who}")
     places += _second(
-        places_of(entry_point, other, f"{_access(other)} by work-item {_shown(its)}"),
-        f"work-item {_shown(its)}, group {_shown(its_group)}",
+        places_of(entry_point, other, f"{_access(other)} by {whose}"),
+        f"{whose}, group {_shown(its_group)}",
     )
-    notes = [] if other["frames"] else [f"the {_access(other)} is by work-item {_shown(its)}"]
+    notes = [] if other["frames"] else [f"the {_access(other)} is by {whose}"]
     return Finding(
         checker="races",
         kind=f"race-in-{memory}-memory",
@@ -114,10 +126,12 @@ def _race(
     )
 
 
+def _who(site: dict[str, Any], item: Item) -> str:
+    return "the whole group" if site.get("is_copy") else f"work-item {_shown(item)}"
+
+
 def _second(places: list[Place], beside: str) -> list[Place]:
     """The places of the other party, of which the first says who it is."""
-    from groundstate.compiler.light_dataclass import replace
-
     return [replace(places[0], beside=beside), *places[1:]] if places else []
 
 
@@ -182,3 +196,87 @@ def _item_of_group(dispatch: Dispatch, group: Item, number: int) -> Item:
     return item_at(
         dispatch, x + dispatch.group_counts[0] * (y + dispatch.group_counts[1] * z), number
     )
+
+
+# --- Sub-groups -----------------------------------------------------------------------------------
+
+
+def _divergent_operation(
+    entry_point: EntryPoint,
+    sites: Sequence[dict[str, Any]],
+    number: int,
+    record: ReportRecord,
+    dispatch: Dispatch,
+) -> Finding:
+    """Not all of a sub-group come to what all of it must."""
+    from groundstate.driver.checking.kernel_findings import group_of, places_of
+
+    _, here, existing, _ = record.words
+    site, item = sites[number], tuple(record.work_item)
+    missing = here ^ existing
+    lane = (here & -here).bit_length() - 1
+    absent = [each for each in range(64) if missing >> each & 1]
+    shown = [_shown(_neighbour(dispatch, item, each - lane)) for each in absent[:MOST_SHOWN]]
+    count, total = here.bit_count(), existing.bit_count()
+    rest = f" and {len(absent) - MOST_SHOWN} more" if len(absent) > MOST_SHOWN else ""
+    return Finding(
+        checker="sync",
+        kind="divergent-sub-group-operation",
+        title=f"not all work-items of a sub-group come to a {site['noun']}",
+        places=places_of(entry_point, site, f"{count} of {total} work-items are here"),
+        notes=[
+            f"missing: work-item{'s' * (len(absent) > 1)} {', '.join(shown)}{rest}",
+            "it must be reached by all work-items of a sub-group, or by none",
+        ],
+        kernel=entry_point.signature.name,
+        work_item=item,
+        group=group_of(item, dispatch),
+    )
+
+
+def _inactive_source(
+    entry_point: EntryPoint,
+    sites: Sequence[dict[str, Any]],
+    number: int,
+    record: ReportRecord,
+    dispatch: Dispatch,
+) -> Finding:
+    """A work-item takes a value from one that takes no part."""
+    from groundstate.driver.checking.kernel_findings import group_of, places_of
+
+    _, amount, lane, _ = record.words
+    site, item = sites[number], tuple(record.work_item)
+    amount &= 0xFFFFFFFF
+    source = {"xor": lane ^ amount, "up": lane - amount, "down": lane + amount}.get(
+        site["step"], amount
+    )
+    return Finding(
+        checker="sync",
+        kind="inactive-shuffle-source",
+        title=f"a {site['noun']} takes the value of lane {source}, which does not execute it",
+        places=places_of(entry_point, site, f"lane {lane} takes the value of lane {source}"),
+        notes=["what it takes is undefined"],
+        kernel=entry_point.signature.name,
+        work_item=item,
+        group=group_of(item, dispatch),
+    )
+
+
+def _neighbour(dispatch: Dispatch, item: Item, distance: int) -> Item:
+    """The work-item so many places further in the same group."""
+    from groundstate.driver.checking.kernel_findings import group_of
+
+    group, own = group_of(item, dispatch), []
+    for axis in range(3):
+        size = dispatch.group_size[axis]
+        own.append((item[axis] - dispatch.global_offset[axis]) % size)
+    x, y, z = own
+    place = x + dispatch.group_size[0] * (y + dispatch.group_size[1] * z)
+    return _item_of_group(dispatch, group, place + distance)
+
+
+_MAKERS = {
+    DIVERGENT: _divergent_barrier,
+    DIVERGENT_OPERATION: _divergent_operation,
+    INACTIVE_SOURCE: _inactive_source,
+}

@@ -19,7 +19,7 @@ RECORD, FIELD = "\x1e", "\x1f"
 """As in native/check/host/host_report.c."""
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
-_RUNTIMES = ("libur_", "libsycl.", "libpi_", "libomptarget", "libOpenCL.", "libpti")
+_RUNTIMES = ("libur_", "libumf.", "libsycl.", "libpi_", "libomptarget", "libOpenCL.", "libpti")
 """Libraries that call Level Zero for a program, and end with it. What they leave is not its own."""
 
 _LEAKS = ("leaked-object", "leaked-allocation")
@@ -31,6 +31,7 @@ destroyed when nobody needs them any more, and again later if the device still d
 
 def start() -> None:
     """Switches the checker on."""
+    native.check_device_memory(knobs.CHECK_STRICT.get())
     if native.check_host(True):
         import atexit
 
@@ -80,12 +81,12 @@ def _is_of_a_runtime(stack: int, runtimes: tuple[str, ...]) -> bool:
     """
     if not stack:
         return False
-    for line in native.host_stack_describe(stack).split("\n"):
-        match line.split("\t"):
-            case ["python", file, *_]:
-                inside = file.removeprefix(_PACKAGE)
-                if inside == file or os.sep in inside:
-                    return inside != file
-            case ["c", path, *_]:
-                return os.path.basename(path).startswith(runtimes)
+    lines = [line.split("\t") for line in native.host_stack_describe(stack).split("\n")]
+    if lines[0][0] == "c" and os.path.basename(lines[0][1]).startswith(runtimes):
+        return True
+    for kind, *rest in lines:
+        if kind == "python":
+            inside = rest[0].removeprefix(_PACKAGE)
+            if inside == rest[0] or os.sep in inside:
+                return inside != rest[0]
     return False

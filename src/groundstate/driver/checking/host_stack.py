@@ -21,6 +21,8 @@ MOST_SOURCE_BYTES = 4 << 20
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _STARTERS = ("_start", "__libc_start_main", "__libc_start_call_main", "start_thread", "clone3")
 """What is before `main`, or before the first function of a thread."""
+_C_LIBRARIES = ("libc.so.", "libc-", "libpthread", "ld-musl")
+"""Where that is. Without debug information its functions have no names, or those of neighbours."""
 _RUNNERS = ("/_pytest/", "/pluggy/", "/unittest/")
 """Parts of the paths of what calls the tests of a Python program."""
 _RUNTIMES = ("libsycl.", "libur_", "libDPCTL", "libstdc++", "libOpenCL.", "libomptarget")
@@ -39,13 +41,15 @@ class Frame:
     object: str = ""
     """The program or library that the function is in; empty for Python."""
     offset: int = 0
-    """Of the call in its function, or in the object if the function is not known."""
+    """Of the call in its function, 0 if that is not known; in the object if no function is."""
 
     def place(self) -> str:
         """Where the call is: `app.c:88`, or `upload+0x1f in libapp.so`."""
         if self.file:
             return f"{shown_path(self.file)}:{self.line}"
-        where = f"{self.function}+{self.offset:#x}" if self.function else f"{self.offset:#x}"
+        where = f"{self.function}+" * bool(self.function) + f"{self.offset:#x}"
+        if self.function and not self.offset:
+            where = self.function  # of a symbol table that does not say where it begins
         return f"{where} in {os.path.basename(self.object) or 'unknown code'}"
 
     def call(self) -> str:
@@ -118,6 +122,8 @@ def _program_frames(found: list[Frame]) -> list[Frame]:
         if frame.function in _STARTERS:
             found = found[:number]
             break
+    while len(found) > 1 and os.path.basename(found[-1].object).startswith(_C_LIBRARIES):
+        found = found[:-1]
     start = 0
     while start < len(found) and os.path.basename(found[start].object).startswith(_RUNTIMES):
         start += 1
@@ -141,7 +147,8 @@ def _compiled_frames(calls: Sequence[tuple[str, int, str, int]]) -> list[Frame]:
         named = [Frame(n, file, line, path) for n, file, line in _lines.get((path, address), ())]
         unnamed = Frame(name, "", 0, path, offset if name else address)
         if named and not named[-1].file:
-            unnamed = Frame(named[-1].function or name, "", 0, path, offset if name else address)
+            function = named[-1].function or name
+            unnamed = Frame(function, "", 0, path, offset if name or not function else 0)
         found += [each for each in named if each.file] or [unnamed]
     return found
 

@@ -1,8 +1,8 @@
 """Reports of kernels become findings: what happened, where in the source, and to which memory.
 
-native/check/launch_check.c calls `report_launch` when a launch has ended in which a checker found
-something. A site (compiler/ir/site.py) says what the kernel was about to do there, a record which
-work-item it was and what it was given.
+native/check/launch_check.c calls `report_launch`, by way of driver/kernel.py, when a launch has
+ended in which a checker found something. A site (compiler/ir/site.py) says what the kernel was
+about to do there, a record which work-item it was and what it was given.
 """
 
 from __future__ import annotations
@@ -11,8 +11,12 @@ import ctypes
 
 from groundstate import findings, knobs
 from groundstate.compiler.light_dataclass import replace
-from groundstate.driver.api import request
-from groundstate.driver.checking import group_findings, memory_findings
+from groundstate.driver.checking import (
+    arithmetic_findings,
+    group_findings,
+    memory_findings,
+    uninitialised_findings,
+)
 from groundstate.driver.module import EntryPoint, entry_point_at
 from groundstate.excerpt import Place
 from groundstate.findings import Finding
@@ -23,11 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-WORDS = {"memory": memory_findings.words}
+WORDS = {"memory": memory_findings.words, "arithmetic": arithmetic_findings.words}
 """For each checker: the kind, the title, a label for the place, and notes of a record."""
 
 
-@request
 def report_launch(entry_point: int, x: int, y: int, z: int, reports: int) -> int:
     """Tells what was found in a launch; 1 if the context is to be lost for it."""
     found, launch = entry_point_at(entry_point), LaunchReports.from_address(reports)
@@ -38,11 +41,26 @@ def report_launch(entry_point: int, x: int, y: int, z: int, reports: int) -> int
         reported = SiteReports.from_address(place)
         if sites[number]["checker"] in group_findings.CHECKERS:
             made = group_findings.findings(found, sites, number, reported, launch)
+        elif sites[number]["checker"] == uninitialised_findings.CHECKER:
+            made = uninitialised_findings.findings(found, sites, number, reported, launch)
         else:
             made = _findings(found, sites[number], reported, launch)
         for each in made:
-            stops = findings.report(each) or stops
+            told = each if each.places else _with_instruction(each, found, sites[number])
+            stops = findings.report(told) or stops
     return int(stops and knobs.CHECK_STOP.get())
+
+
+def _with_instruction(finding: Finding, entry_point: EntryPoint, site: Any) -> Finding:
+    """Names the instruction of the module, where nothing is known of the source."""
+    from groundstate.compiler.spirv.assembly import instruction_at
+
+    sources = entry_point.module.program.sources
+    if not site["position"] or len(sources) != 1:
+        return finding
+    text = instruction_at(sources[0].spirv, site["position"])
+    place = f"at word {site['position']} of the module (groundstate dis --words): {text}"
+    return replace(finding, notes=[place, *finding.notes])
 
 
 def _findings(

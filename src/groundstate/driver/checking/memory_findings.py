@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 from groundstate import ze
 from groundstate.driver import native
 from groundstate.driver.checking import host_stack
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from groundstate.native_layouts import MemoryFacts
 
 NULL_PAGE = 4096
+SIZE_BITS = 21  # codegen/images/checks.py
 FAR = 1 << 20
 """Bytes from an allocation from which on an address is called far away."""
 
@@ -28,6 +31,10 @@ def words(
     site: dict[str, Any], given: list[int], signature: Signature
 ) -> tuple[str, str, str, list[str]]:
     """The kind and title of a report, what its place is labelled with, and notes."""
+    if site.get("inner"):
+        return _outside_of_array(site, given)
+    if site.get("image"):
+        return _outside_of_image(site, given, signature)
     address, lower, upper, root = given
     access = f"{site['access']} of {_bytes(site['bytes'])}" if site["bytes"] else site["access"]
     short = site["access"].split()[0]
@@ -48,28 +55,62 @@ def words(
             f"misaligned-{short}",
             f"misaligned {access} at {address:#x}, which is no multiple of {site['align']}",
             label,
-            [*source, *_notes(native.memory_at(address))],
+            [*source, *allocation_notes(native.memory_at(address))],
         )
+    if site["looks_for_memory"] and native.is_local_memory(address):
+        title = f"{access} in local memory of another group or of a kernel that has ended"
+        advice = "a pointer to local memory is worth nothing outside of its group"
+        return f"expired-local-{short}", title, label, [*source, advice]
     found = native.memory_at(address)
     if found is not None and found.is_freed:
-        title = f"{access} in {_allocation(found)} that was freed"
-        return f"use-after-free-{short}", title, label, [*source, *_notes(found)]
+        title = f"{access} in {allocation(found)} that was freed"
+        return f"use-after-free-{short}", title, label, [*source, *allocation_notes(found)]
     if lower < upper:
         own = native.memory_at(lower) if site["memory"] == "global" else None
-        what = _allocation(own) if own is not None else _variable(site, upper - lower)
+        what = allocation(own) if own is not None else _variable(site, upper - lower)
         where = _outside(address, site["bytes"], lower, upper, what)
-        notes = [*source, *_notes(own)]
+        notes = [*source, *allocation_notes(own)]
         if found is not None and (own is None or found.base != own.base):
-            notes.append(f"it is in another allocation, {_allocation(found)}")
+            notes.append(f"it is in another allocation, {allocation(found)}")
         return f"out-of-bounds-{short}", f"out-of-bounds {access}, {where}", label, notes
     near = found or (native.memory_at(root) if root else None)
     if near is not None:
-        what = _allocation(near)
+        what = allocation(near)
         where = _outside(address, site["bytes"], near.base, near.base + near.size, what)
         title = f"out-of-bounds {access}, {where}"
-        return f"out-of-bounds-{short}", title, label, [*source, *_notes(near)]
+        return f"out-of-bounds-{short}", title, label, [*source, *allocation_notes(near)]
     title = f"wild {access} at {address:#x}, where there is no memory"
     return f"wild-{short}", title, label, source
+
+
+def _outside_of_array(site: dict[str, Any], given: list[int]) -> tuple[str, str, str, list[str]]:
+    index, length = given[0] - (1 << 64) if given[0] >> 63 else given[0], given[1]
+    short = site["access"].split()[0]
+    title = f"out-of-bounds {site['access']} of {_bytes(site['bytes'])}: index {index} of an array"
+    note = "what is there belongs to the variable or structure around the array"
+    return f"out-of-bounds-{short}", f"{title} of {length} elements", "", [note]
+
+
+def _outside_of_image(
+    site: dict[str, Any], given: list[int], signature: Signature
+) -> tuple[str, str, str, list[str]]:
+    sizes = [given[3] >> SIZE_BITS * axis & ((1 << SIZE_BITS) - 1) for axis in range(3)]
+    axes = site["axes"]
+    if site["is_float"]:
+        place = [str(struct.unpack("<d", struct.pack("<Q", each))[0]) for each in given[:axes]]
+    else:
+        place = [str(each - (1 << 64) if each >> 63 else each) for each in given[:axes]]
+    size = " x ".join(map(str, sizes[:axes]))
+    title = f"image {site['access']} at ({', '.join(place)}), out of range of {size} texels"
+    name = ""
+    if site["argument"] is not None:
+        name = f"argument {site['argument']} '{signature.arguments[site['argument']].name}'"
+    advice = (
+        "only coordinates in the image may be written"
+        if site["access"] == "write"
+        else "what is read there is undefined without an addressing mode of a sampler"
+    )
+    return f"out-of-range-image-{site['access']}", title, name, [advice]
 
 
 def _label(site: dict[str, Any], signature: Signature) -> tuple[str, list[str]]:
@@ -101,7 +142,8 @@ def _outside(address: int, size: int, lower: int, upper: int, what: str) -> str:
     return f"{far}{distance:,} byte{'' if distance == 1 else 's'} {side} {what}"
 
 
-def _allocation(found: MemoryFacts) -> str:
+def allocation(found: MemoryFacts) -> str:
+    """What memory it is: its size and kind."""
     kind = TYPES.get(found.type, "")
     digits = str(found.size)
     is_teen = digits[:2] in ("11", "18") and len(digits) % 3 == 2  # eleven, eighteen thousand
@@ -118,7 +160,7 @@ def _variable(site: dict[str, Any], size: int) -> str:
     return f"the {kind} {what}{name} of {_bytes(size)}"
 
 
-def _notes(found: MemoryFacts | None) -> list[str]:
+def allocation_notes(found: MemoryFacts | None) -> list[str]:
     """Who allocated memory, and who freed it."""
     if found is None:
         return []

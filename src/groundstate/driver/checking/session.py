@@ -4,6 +4,7 @@ last (native/check/session.c)."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from groundstate import findings
 from groundstate.driver import native
@@ -18,6 +19,12 @@ def start(checkers: Sequence[str]) -> None:
     native.enable_host_stacks(True)
     findings.begin(checkers)
     atexit.register(findings.flush)  # runs in an interpreter that the program shares
+
+
+@cache
+def start_once(checkers: Sequence[str]) -> None:
+    """The same for a module that is checked in a program that is not."""
+    start(checkers)
 
 
 @request

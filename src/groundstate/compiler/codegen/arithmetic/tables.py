@@ -197,12 +197,12 @@ WRITERS: dict[str, Writer] = {
 
 
 def write_operation(
-    text: Text, op: str, t: str, s: str, operands: list[str], contract: bool
+    text: Text, op: str, t: str, s: str, operands: list[str], flags: str
 ) -> str | None:
-    """Writes an operation by its template or the table above; None if it has neither."""
+    """Writes an operation by its template or the table above; None if it has neither. Flags are
+    what LLVM may do with floats."""
     template = OPERATIONS[op].llvm
     if template:
-        flags = "contract " if contract else ""
         zero, ones = _spread(t, "0"), _spread(t, "true" if t.endswith(("i1", "i1>")) else "-1")
         return text.emit(template.format(*operands, t=t, s=s, f=flags, zero=zero, ones=ones))
     writer = WRITERS.get(op)

@@ -155,7 +155,7 @@ class _Writer:
         return Speculation(first, self.stride, holds, self.type)
 
     def _operation(self, *names: str, type_: str) -> str:
-        written = write_operation(self.text, self.node.op, self.type, type_, list(names), False)
+        written = write_operation(self.text, self.node.op, self.type, type_, list(names), "")
         assert written is not None
         return written
 

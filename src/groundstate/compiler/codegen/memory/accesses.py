@@ -19,14 +19,18 @@ from groundstate.compiler.spirv.types import Int, Type, Vector
 
 FOR_READING = [("i32", "0"), ("i32", "3"), ("i32", "1")]
 """That a prefetch is for reading, and soon, and of data."""
+WIDEST = 16
+"""Bytes of one access, beyond which no alignment helps."""
 
 
-def _access(node: Node, type_: Type) -> tuple[int, bool]:
+def _access(emitter: Emitter, node: Node, type_: Type) -> tuple[int, bool]:
     """The alignment and volatility that an instruction's memory operands state."""
     literals = [each for each in node.literals if isinstance(each, int)]
     flags = literals[0] if literals else 0
     align = literals[1] if flags & MemoryAccess.Aligned and len(literals) > 1 else type_.align
-    return max(1, min(align, _scalar_size(type_))), bool(flags & MemoryAccess.Volatile)
+    is_trusted = emitter.context.target.trusts_alignment
+    most = WIDEST if is_trusted else _scalar_size(type_)
+    return max(1, min(align, most)), bool(flags & MemoryAccess.Volatile)
 
 
 def _scalar_size(type_: Type) -> int:
@@ -46,7 +50,7 @@ def _load(emitter: Emitter, node: Node) -> None:
     if element is not None:
         emitter.define(node, _load_interleaved(emitter, pointer, node.type, element))
         return
-    align, volatile = _access(node, node.type)
+    align, volatile = _access(emitter, node, node.type)
     emitter.define(node, load(emitter, pointer, node.type, align, volatile))
 
 
@@ -58,7 +62,7 @@ def _store(emitter: Emitter, node: Node) -> None:
         place = emitter.scalar(pointer)
         _store_interleaved(emitter, place, value.type, emitter.get(value), element)
         return
-    align, volatile = _access(node, value.type)
+    align, volatile = _access(emitter, node, value.type)
     emitter.streams = "" if volatile else condition(emitter, node)
     store(emitter, emitter.scalar(pointer), value.type, emitter.get(value), align, volatile)
     emitter.streams = ""

@@ -2,7 +2,8 @@
 
 Lanes that all add the same number to one place, such as a counter of results, do so with one
 instruction: what each would have found there follows from how many lanes come before it. Those that
-would change nothing only read (`changing_atomics.py`).
+would change nothing only read (`changing_atomics.py`), and those on local memory are plain accesses
+(`own_atomics.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from groundstate.compiler.codegen.memory.changing_atomics import (
     may_change_nothing,
 )
 from groundstate.compiler.codegen.memory.ordering import barrier_fence, ordering
+from groundstate.compiler.codegen.memory.own_atomics import compare_exchange, is_own, update
 from groundstate.compiler.codegen.memory.privatised_atomics import combine_lanes
 from groundstate.compiler.codegen.text import overloaded
 from groundstate.compiler.codegen.values import Lanes
@@ -66,7 +68,6 @@ def in_lanes(
 
 @handles(*READ_MODIFY_WRITE)
 def _read_modify_write(emitter: Emitter, node: Node) -> None:
-    text = emitter.text
     type_ = scalar_type(node.type)
     pointer = emitter.scalar(node.operands[0])
     kind, order = READ_MODIFY_WRITE[node.op], ordering(node, 2)
@@ -74,16 +75,16 @@ def _read_modify_write(emitter: Emitter, node: Node) -> None:
     if combine_lanes(emitter, node, pointer, value, order):
         return
     if kind in ("add", "sub") and _are_counting(emitter, pointer, value):
-        emitter.define(node, _count(emitter, pointer, value, kind, order))
+        emitter.define(node, _count(emitter, node, pointer, value, kind))
         return
 
     def write(address: str, operand: str) -> str:
-        return text.emit(f"atomicrmw {kind} ptr {address}, {type_} {operand} {order}")
+        return update(emitter, kind, type_, address, operand, order, is_own(node))
 
     if may_change_nothing(node, order):
         found = if_changing(emitter, kind, type_, pointer, value, write)
     else:
-        found = in_turns(emitter, type_, (pointer, value), write)
+        found = in_turns(emitter, type_, (pointer, value), write, is_short=is_own(node))
     emitter.define(node, found)
 
 
@@ -92,13 +93,14 @@ def _are_counting(emitter: Emitter, pointer: Lanes, value: Lanes) -> bool:
     return emitter.width > 1 and pointer.stride == 0 and value.stride == 0
 
 
-def _count(emitter: Emitter, pointer: Lanes, value: Lanes, kind: str, order: str) -> Lanes:
+def _count(emitter: Emitter, node: Node, pointer: Lanes, value: Lanes, kind: str) -> Lanes:
     """What each lane finds if active lanes add or subtract a number in turn, undisturbed."""
     text, type_ = emitter.text, value.type
     wide = text.vector_type(type_)
     before, total = _turns(emitter, type_)
     amount = text.emit(f"mul {type_} {total}, {value.name}")
-    found = text.emit(f"atomicrmw {kind} ptr {pointer.name}, {type_} {amount} {order}")
+    order = ordering(node, 2)
+    found = update(emitter, kind, type_, pointer.name, amount, order, is_own(node))
     passed = text.emit(f"mul {wide} {before}, {text.splat(type_, value.name)}")
     return Lanes(type_, text.emit(f"{kind} {wide} {text.splat(type_, found)}, {passed}"), None)
 
@@ -126,7 +128,6 @@ def _turns(emitter: Emitter, type_: str) -> tuple[str, str]:
 
 @handles("AtomicCompareExchange", "AtomicCompareExchangeWeak")
 def _compare_exchange(emitter: Emitter, node: Node) -> None:
-    text = emitter.text
     type_ = scalar_type(node.type)
     pointer = emitter.scalar(node.operands[0])
     value, comparator = emitter.scalar(node.operands[4]), emitter.scalar(node.operands[5])
@@ -134,16 +135,14 @@ def _compare_exchange(emitter: Emitter, node: Node) -> None:
     failure = ordering(node, 3, stores=False)
 
     def write(address: str, value: str, comparator: str) -> str:
-        pair = text.emit(
-            f"cmpxchg ptr {address}, {type_} {comparator}, {type_} {value} {success} {failure}"
-        )
-        return text.emit(f"extractvalue {{ {type_}, i1 }} {pair}, 0")
+        names = (address, value, comparator)
+        return compare_exchange(emitter, type_, names, (success, failure), is_own(node))
 
     operands = (pointer, value, comparator)
     if exchanges_if_tested(node, failure):
         found = if_changing(emitter, "eq", type_, pointer, comparator, write, operands)
     else:
-        found = in_turns(emitter, type_, operands, write)
+        found = in_turns(emitter, type_, operands, write, is_short=is_own(node))
     emitter.define(node, found)
 
 
@@ -181,7 +180,8 @@ def _test_and_set(emitter: Emitter, node: Node) -> None:
     order = ordering(node, 2)
 
     def write(lane: int) -> str:
-        old = text.emit(f"atomicrmw xchg ptr {text.lane(pointer, lane)}, i32 1 {order}")
+        address = text.lane(pointer, lane)
+        old = update(emitter, "xchg", "i32", address, "1", order, is_own(node))
         return text.emit(f"icmp ne i32 {old}, 0")
 
     in_lanes(emitter, node, "i1", write)

@@ -19,7 +19,7 @@ from groundstate.compiler.spirv.types import Type
 # --- Blocks of a sub-group ------------------------------------------------------------------------
 
 
-def _rows(emitter: Emitter, pointer: Node, type_: Type) -> Iterator[tuple[Type, Lanes]]:
+def rows(emitter: Emitter, pointer: Node, type_: Type) -> Iterator[tuple[Type, Lanes]]:
     """The type and the addresses of each component: a row with one element for each lane."""
     base = emitter.scalar(pointer)
     if emitter.width > 1 and base.stride != 0:
@@ -33,7 +33,7 @@ def _rows(emitter: Emitter, pointer: Node, type_: Type) -> Iterator[tuple[Type, 
 def _read_block(emitter: Emitter, node: Node) -> None:
     parts = [
         load(emitter, row, element, element.size)
-        for element, row in _rows(emitter, node.operands[0], node.type)
+        for element, row in rows(emitter, node.operands[0], node.type)
     ]
     emitter.define(node, parts if components(node.type) is not None else parts[0])
 
@@ -43,7 +43,7 @@ def _write_block(emitter: Emitter, node: Node) -> None:
     pointer, data = node.operands
     value = emitter.get(data)
     parts = value if isinstance(value, list) else [value]
-    for (element, row), part in zip(_rows(emitter, pointer, data.type), parts, strict=True):
+    for (element, row), part in zip(rows(emitter, pointer, data.type), parts, strict=True):
         store(emitter, row, element, part, element.size)
 
 
@@ -51,7 +51,7 @@ def _write_block(emitter: Emitter, node: Node) -> None:
 
 
 @contextmanager
-def _only(emitter: Emitter, condition: Lanes) -> Iterator[None]:
+def only(emitter: Emitter, condition: Lanes) -> Iterator[None]:
     """Writes what happens only in the lanes for which a condition holds."""
     text, before = emitter.text, emitter.mask
     if emitter.width > 1:
@@ -76,12 +76,12 @@ def _load_if(
     """What is at an address, or a default where that must not be read."""
     if emitter.width > 1:
         apart = Lanes("ptr", emitter.text.as_vector(pointer), None)
-        with _only(emitter, condition):
+        with only(emitter, condition):
             loaded = load(emitter, apart, type_, align)
         return choose(emitter, condition, loaded, default)
     room = _room(emitter, type_)
     emitter.store(room, default)
-    with _only(emitter, condition):
+    with only(emitter, condition):
         emitter.store(room, load(emitter, pointer, type_, align))
     return emitter.load(room)
 
@@ -100,7 +100,7 @@ def _store_if(
 ) -> None:
     if emitter.width > 1:
         pointer = Lanes("ptr", emitter.text.as_vector(pointer), None)
-    with _only(emitter, condition):
+    with only(emitter, condition):
         store(emitter, pointer, type_, value, align)
 
 

@@ -10,7 +10,8 @@ One work-item at a time reads first only if that would have been right for the o
 read of a line that another core has written costs as much as the exchange behind it.
 
 Lanes that do go on take turns in a loop over the bits of the mask, with their operands in memory:
-that is shorter than a branch and an extraction for each lane, and as fast.
+that is shorter than a branch and an extraction for each lane, and as fast. Where all lanes are
+active and the operation is short, they follow each other without a loop.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Callable
 
 from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.codegen.memory.gathers import gather
+from groundstate.compiler.codegen.memory.own_atomics import is_own
 from groundstate.compiler.codegen.text import scalar_bytes
 from groundstate.compiler.codegen.values import Lanes
 from groundstate.compiler.ir import Node
@@ -46,14 +48,14 @@ Write = Callable[..., str]
 
 def may_change_nothing(node: Node, order: str) -> bool:
     """Whether an operation that finds nothing to change may be a read instead: one that orders
-    other accesses may not."""
-    return node.op in IDEMPOTENT and order == "monotonic"
+    other accesses may not, and on local memory a read is no cheaper."""
+    return node.op in IDEMPOTENT and order == "monotonic" and not is_own(node)
 
 
 def exchanges_if_tested(node: Node, order: str) -> bool:
     """Whether a compare-and-exchange should read first. Not if it compares with what has just been
     read there: then it mostly succeeds."""
-    if order != "monotonic":
+    if order != "monotonic" or is_own(node):
         return False
     expected = node.operands[5]
     while operation(expected).category is Category.CAST and len(expected.operands) == 1:
@@ -165,19 +167,23 @@ def in_turns(
     write: Write,
     mask: str | None = None,
     otherwise: str = "zeroinitializer",
+    is_short: bool = False,
 ) -> Lanes:
     """What `write` gives for the operands of each lane of a mask, the first lane first.
 
-    Without a mask of its own: for each active lane.
+    Without a mask of its own: for each active lane. `is_short`: it takes a few instructions.
     """
     text, width = emitter.text, emitter.width
     if width == 1:
         return Lanes(type_, write(*(each.name for each in operands)))
     mask = mask if mask is not None else emitter.mask
+    if mask is None and is_short:
+        return _all_in_turn(emitter, type_, operands, write)
     wide, bits = text.vector_type(type_), f"i{width}"
-    results, left = emitter.new_slot(wide, "found"), emitter.new_slot(bits, "left")
+    results = emitter.new_slot(wide, "found")
     text.do(f"store {wide} {otherwise}, ptr {results}")
     places = [_kept(emitter, each) for each in operands]
+    left = emitter.new_slot(bits, "left")
     active = "-1"
     if mask is not None:
         active = text.emit(f"bitcast {text.vector_type('i1')} {mask} to {bits}")
@@ -203,6 +209,16 @@ def in_turns(
     text.do(f"br i1 {more}, label %{turn}, label %{after}")
     text.start(after)
     return Lanes(type_, text.emit(f"load {wide}, ptr {results}"), None)
+
+
+def _all_in_turn(emitter: Emitter, type_: str, operands: tuple[Lanes, ...], write: Write) -> Lanes:
+    """The same if all lanes are active, without a loop. Operands do not go through memory: reading
+    them back would wait for what was just written, if only the last bits of addresses are alike."""
+    text, wide, name = emitter.text, emitter.text.vector_type(type_), "poison"
+    for lane in range(emitter.width):
+        found = write(*(text.lane(each, lane) for each in operands))
+        name = text.emit(f"insertelement {wide} {name}, {type_} {found}, i64 {lane}")
+    return Lanes(type_, name, None)
 
 
 def _kept(emitter: Emitter, value: Lanes) -> str | None:

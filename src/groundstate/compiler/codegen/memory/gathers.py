@@ -10,6 +10,7 @@ from __future__ import annotations
 from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.codegen.routines import Results, call_routine, splat
 from groundstate.compiler.codegen.text import overloaded
+from groundstate.compiler.codegen.values import Lanes
 from groundstate.compiler.math.vec import Vec, lanes, like
 
 NOWHERE_BYTES = 64
@@ -87,6 +88,14 @@ def nowhere(emitter: Emitter) -> str:
 def harmless(places: Vec, active: Vec, nowhere: Vec) -> Vec:
     """The addresses of active lanes, and another one for the others."""
     return active.choose(places, splat(nowhere, places.t))
+
+
+def readable(emitter: Emitter, pointer: Lanes) -> Lanes:
+    """Addresses that every lane can read from, up to so many bytes as there are nowhere."""
+    if emitter.mask is None:
+        return pointer
+    known = given(emitter, emitter.text.as_vector(pointer), emitter.mask)
+    return Lanes("ptr", harmless(*known).name, None)
 
 
 def _load_each(places: Vec, stored: str, align: int) -> Vec:

@@ -102,7 +102,9 @@ class _Guarded:
         ways = [self._way(after, self.write(others))]
         text.start(cold)
         emitter.here = dict(known)
-        reported = write_report(emitter, site, bits, words, size if looks else 0)
+        reported = bits  # of what accompanies an access that reports by itself
+        if site >= 0:
+            reported = write_report(emitter, site, bits, words, size if looks else 0)
         ways += self._rest(reported, others, after, is_uniform and not looks)
         emitter.here = known
         text.start(after)

@@ -12,7 +12,7 @@ from groundstate.compiler.codegen.control.speculation import either_way, moved
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.function import components
 from groundstate.compiler.codegen.memory.copies import clear
-from groundstate.compiler.codegen.memory.gathers import gather, scatter
+from groundstate.compiler.codegen.memory.gathers import gather, readable, scatter
 from groundstate.compiler.codegen.memory.masked import load_masked
 from groundstate.compiler.codegen.memory.nontemporal import store_masked_vector, store_vector
 from groundstate.compiler.codegen.memory.strided import (
@@ -26,6 +26,7 @@ from groundstate.compiler.codegen.memory.words import (
     gathers_words,
     is_word,
     load_words,
+    load_words_at_steps,
     scatter_words,
     store_words,
 )
@@ -108,6 +109,8 @@ def load(
     if parts is None:
         return _load_scalar(emitter, pointer, type_, align, volatile)
     packed = is_row(type_)
+    if packed and emitter.context.target.trusts_alignment and isinstance(type_, Vector):
+        return _load_whole(emitter, pointer, type_, align, volatile)
     if packed and pointer.speculation is not None and pointer.speculation.stride == type_.size:
         assert isinstance(type_, Row)
         return _load_guessed_neighbours(emitter, pointer, type_, align)
@@ -118,14 +121,16 @@ def load(
     if packed and pointer.stride == type_.size and emitter.width > 1:
         assert isinstance(type_, Row)
         return _load_neighbours(emitter, pointer, type_, align)
+    if packed and pointer.stride and not volatile and emitter.width > 1:
+        assert isinstance(type_, Row)
+        if is_word(type_):
+            return load_words_at_steps(emitter, pointer, type_, align)
     if packed and pointer.is_vector and not volatile and emitter.width > 1:
         assert isinstance(type_, Row)
-        if (
-            emitter.mask is None
-            and len(parts) == 4
-            and turns_quads(emitter, scalar_type(type_.element))
-        ):
-            return load_quads(emitter, pointer, scalar_type(type_.element), align)
+        if len(parts) == 4 and turns_quads(emitter, scalar_type(type_.element)):
+            return load_quads(
+                emitter, readable(emitter, pointer), scalar_type(type_.element), align
+            )
         if gathers_words(type_):
             return gather_words(emitter, pointer, type_, align)
     return [
@@ -138,6 +143,19 @@ def _align_at(align: int, offset: int, part: Type) -> int:
     """How far an address is aligned that lies `offset` behind one aligned to `align`."""
     lowest = offset & -offset if offset else align
     return max(1, min(align, lowest, max(part.align, 1)))
+
+
+def _load_whole(
+    emitter: Emitter, pointer: Lanes, type_: Vector, align: int, volatile: bool
+) -> list[Value]:
+    """The OpenCL vector of one work-item, read at once."""
+    text, scalar = emitter.text, scalar_type(type_.element)
+    wide, keyword = f"<{type_.count} x {scalar}>", "load volatile" if volatile else "load"
+    whole = text.emit(f"{keyword} {wide}, ptr {pointer.name}, align {align}")
+    return [
+        Lanes(scalar, text.emit(f"extractelement {wide} {whole}, i64 {index}"))
+        for index in range(type_.count)
+    ]
 
 
 def _load_scalar(
@@ -246,6 +264,9 @@ def store(
         _store_scalar(emitter, pointer, type_, value, align, volatile)
         return
     assert isinstance(value, list)
+    if is_row(type_) and emitter.context.target.trusts_alignment and isinstance(type_, Vector):
+        _store_whole(emitter, pointer, type_, value, align, volatile)
+        return
     plain = not volatile and not isinstance(type_, Vector)
     if plain and _is_zero(value) and _packed_size(type_) == type_.size:
         _store_zeros(emitter, pointer, type_.size, align)
@@ -266,6 +287,24 @@ def store(
     for part, offset, each in zip(parts, offsets(type_), value, strict=True):
         place = add_offset(emitter, pointer, offset)
         store(emitter, place, part, each, _align_at(align, offset, part), volatile)
+
+
+def _store_whole(
+    emitter: Emitter,
+    pointer: Lanes,
+    type_: Vector,
+    value: list[Value],
+    align: int,
+    volatile: bool,
+) -> None:
+    """Writes the OpenCL vector of one work-item at once."""
+    text, scalar = emitter.text, scalar_type(type_.element)
+    wide, whole = f"<{type_.count} x {scalar}>", "poison"
+    for index, part in enumerate(value):
+        assert isinstance(part, Lanes)
+        whole = text.emit(f"insertelement {wide} {whole}, {scalar} {part.name}, i64 {index}")
+    keyword = "store volatile" if volatile else "store"
+    text.do(f"{keyword} {wide} {whole}, ptr {pointer.name}, align {align}")
 
 
 def _store_guessed_neighbours(

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.codegen.memory.ordering import ordering
+from groundstate.compiler.codegen.memory.own_atomics import is_own, update
 from groundstate.compiler.codegen.memory.tally_table import (
     TallyTable,
     identity,
@@ -174,4 +175,5 @@ def _combine_at_one_address(
         name = text.emit(f"select {masks} {emitter.mask}, {wide} {name}, {wide} {others}")
     suffix = f"v{emitter.width}{scalar}"
     whole = text.call(scalar, f"llvm.vector.reduce.{kind}.{suffix}", [(wide, name)])
-    text.do(f"atomicrmw {read_modify_write(kind)} ptr {pointer.name}, {scalar} {whole} {order}")
+    name = read_modify_write(kind)
+    update(emitter, name, scalar, pointer.name, whole, order, is_own(node))

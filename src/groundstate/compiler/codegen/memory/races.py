@@ -7,18 +7,24 @@ told from others.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from groundstate.compiler.codegen.emitter import Emitter, handles
+from groundstate.compiler.codegen.groups.operations import pick_first
+from groundstate.compiler.codegen.memory.blocks import only
+from groundstate.compiler.codegen.memory.layout import add_offset
 from groundstate.compiler.codegen.text import scalar_bytes
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.native_layouts import (
     ACCESS_ONE_VALUE,
     ACCESS_SCATTERED,
+    ACCESS_WATCHED,
     GroupChecks,
     offset_of,
 )
 
-TELLS = frozenset(("TellAccess", "TellBarrier"))
+TELLS = frozenset(("TellAccess", "TellAccessIf", "TellBlock", "TellCopy", "TellBarrier"))
 LANES_SHIFT, COMPONENT_SHIFT = 32, 40
 MOST_COMPONENT_BYTES = 8
 
@@ -46,31 +52,99 @@ def _first_item(emitter: Emitter) -> str:
 
 @handles("TellAccess")
 def _tell_access(emitter: Emitter, node: Node) -> None:
-    """Tells of an access, unless it is one of arguments that the launch does not watch."""
+    """Tells of an access, unless it is one of arguments of which the launch is told nothing."""
+    _tell_if_told(emitter, node, lambda is_watched: _tell(emitter, node, is_watched))
+
+
+@handles("TellAccessIf")
+def _tell_access_if(emitter: Emitter, node: Node) -> None:
+    """The same, in some lanes."""
+
+    def tell(is_watched: str) -> None:
+        with only(emitter, emitter.scalar(node.operands[1])):
+            _tell(emitter, node, is_watched)
+
+    _tell_if_told(emitter, node, tell)
+
+
+@handles("TellBlock")
+def _tell_block(emitter: Emitter, node: Node) -> None:
+    """A row after the other, of which each lane has an element."""
+
+    def tell(is_watched: str) -> None:
+        pointer, size, rows = emitter.scalar(node.operands[0]), *_numbers(node, 1, 4)
+        if emitter.width > 1 and pointer.stride != 0:
+            pointer = pick_first(emitter, pointer)
+        for index in range(rows):
+            row = add_offset(emitter, pointer, index * emitter.width * size)
+            lanes = Lanes("ptr", row.name, size if emitter.width > 1 else 0)
+            _tell_lanes(emitter, node, lanes, is_watched, None)
+
+    _tell_if_told(emitter, node, tell)
+
+
+@handles("TellCopy")
+def _tell_copy(emitter: Emitter, node: Node) -> None:
+    """The group as a whole copies: the first of its work-items tells."""
+    text = emitter.text
+    place = text.lane(emitter.scalar(node.operands[0]), 0)
+    base = text.emit(f"ptrtoint ptr {place} to i64")
+    count, stride = (
+        emitter.widen_i64(each, text.lane(emitter.scalar(each), 0)) for each in node.operands[1:]
+    )
+    site, size, flags = _numbers(node, 0, 1, 2)
+    info = _signed(site | size << 16 | flags | 1 << LANES_SHIFT | ACCESS_WATCHED)
+    distance = text.emit(f"mul i64 {stride}, {size}")
+    text.do(
+        f"call void {_function(emitter, 'copy')}(i64 {base}, i64 {distance}, i64 {count}, "
+        f"i64 {_first_item(emitter)}, i64 {info})"
+    )
+
+
+def _numbers(node: Node, *positions: int) -> list[int]:
+    return [int(str(node.literals[each])) for each in positions]
+
+
+def _tell_if_told(emitter: Emitter, node: Node, tell: Callable[[str], None]) -> None:
+    """Writes a call that is made if the launch is told of the arguments in question."""
     text, arguments = emitter.text, int(str(node.literals[3]))
     if arguments == 0:
-        _tell(emitter, node)
+        tell("")
         return
     for operand in node.operands:
         emitter.get(operand)  # here, so that it is there on both ways
-    offset = offset_of(GroupChecks, "watched")
-    place = text.emit(f"getelementptr i8, ptr {emitter.context.group_checks}, i64 {offset}")
-    watched = text.emit(f"load i64, ptr {place}, align 8, !invariant.load !0")
-    bits = text.emit(f"and i64 {watched}, {_signed(arguments)}")
-    is_watched = text.emit(f"icmp ne i64 {bits}, 0")
-    tell, after = text.label("tell"), text.label("told")
-    text.do(f"br i1 {is_watched}, label %{tell}, label %{after}")
-    text.start(tell)
+    is_told = _has(emitter, "told", arguments)
+    inside, after = text.label("tell"), text.label("told")
+    text.do(f"br i1 {is_told}, label %{inside}, label %{after}")
+    text.start(inside)
     known = dict(emitter.here)
-    _tell(emitter, node)
+    tell(_has(emitter, "watched", arguments))
     emitter.here = known
     text.do(f"br label %{after}")
     text.start(after)
 
 
-def _tell(emitter: Emitter, node: Node) -> None:
-    text, pointer = emitter.text, emitter.scalar(node.operands[0])
-    site, size, flags = (int(str(each)) for each in node.literals[:3])
+def _has(emitter: Emitter, field: str, arguments: int) -> str:
+    """Whether a field of the launch has the bit of one of these arguments."""
+    text, offset = emitter.text, offset_of(GroupChecks, field)
+    place = text.emit(f"getelementptr i8, ptr {emitter.context.group_checks}, i64 {offset}")
+    bits = text.emit(f"load i64, ptr {place}, align 8, !invariant.load !0")
+    common = text.emit(f"and i64 {bits}, {_signed(arguments)}")
+    return text.emit(f"icmp ne i64 {common}, 0")
+
+
+def _tell(emitter: Emitter, node: Node, is_watched: str) -> None:
+    """`is_watched` is a value, or empty: it always is."""
+    stored = node.operands[2:] if node.op == "TellAccessIf" else node.operands[1:]
+    value = emitter.get(stored[0]) if stored else None
+    _tell_lanes(emitter, node, emitter.scalar(node.operands[0]), is_watched, value)
+
+
+def _tell_lanes(
+    emitter: Emitter, node: Node, pointer: Lanes, is_watched: str, value: Value | None
+) -> None:
+    text = emitter.text
+    site, size, flags = _numbers(node, 0, 1, 2)
     info = site | size << 16 | flags | emitter.width << LANES_SHIFT
     stride = pointer.stride
     if stride is None:
@@ -83,15 +157,18 @@ def _tell(emitter: Emitter, node: Node) -> None:
     if pointer.type == "ptr":
         base = text.emit(f"ptrtoint ptr {base} to i64")
     values = "null"
-    if len(node.operands) > 1:
-        parts = _scalars(emitter.get(node.operands[1]))
+    if value is not None:
+        parts = _scalars(value)
         if parts:
             values, has_one = _spilled(emitter, parts)
             info |= ACCESS_ONE_VALUE if has_one else 0
             info |= scalar_bytes(parts[0].type) << COMPONENT_SHIFT
+    told = str(_signed(info | ACCESS_WATCHED))
+    if is_watched:
+        told = text.emit(f"select i1 {is_watched}, i64 {told}, i64 {_signed(info)}")
     text.do(
         f"call void {_function(emitter, 'access')}(i64 {base}, i64 {stride}, "
-        f"i64 {_active(emitter)}, i64 {_first_item(emitter)}, i64 {_signed(info)}, ptr {values})"
+        f"i64 {_active(emitter)}, i64 {_first_item(emitter)}, i64 {told}, ptr {values})"
     )
 
 

@@ -13,6 +13,7 @@ from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.codegen.memory.gathers import gather, scatter
 from groundstate.compiler.codegen.memory.masked import load_masked, store_masked
 from groundstate.compiler.codegen.memory.nontemporal import store_vector
+from groundstate.compiler.codegen.memory.strided import load_at_steps
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.types import Array, Vector, member_count
@@ -33,6 +34,18 @@ def load_words(emitter: Emitter, pointer: Lanes, type_: Vector | Array, align: i
         whole = text.emit(f"load {wide}, ptr {pointer.name}, align {align}")
     else:
         whole = load_masked(emitter, wide, pointer.name, align, emitter.mask)
+    return _components(emitter, whole, word, type_)
+
+
+def load_words_at_steps(
+    emitter: Emitter, pointer: Lanes, type_: Vector | Array, align: int
+) -> Value:
+    """The components of vectors that lie further apart, or before each other, at fixed steps."""
+    word = f"i{8 * type_.size}"
+    if emitter.mask is None:
+        whole = load_at_steps(emitter, pointer, word, align)
+    else:
+        whole = gather(emitter, word, emitter.text.as_vector(pointer), align)
     return _components(emitter, whole, word, type_)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 
-from groundstate import knobs
+from groundstate import knobs, ze
 from groundstate.driver import native, platform
+from groundstate.driver.api import Failure
 from groundstate.driver.sysman.kinds import nvidia
 from groundstate.driver.sysman.kinds.cpu import Cpu
 from groundstate.driver.sysman.parts import Watched
@@ -28,14 +29,32 @@ def devices() -> dict[int, Watched]:
                 watched = Cpu(device)
                 _watched[device.handle] = watched
                 _by_number[device.part.path[0]] = watched
+            core = {device.uuid: device.handle for device in platform.current().gpus()}
             for gpu in nvidia.gpus(knobs.SYSFS_ROOT.get()):
-                _watched[native.object_new("zes_device_handle_t")] = gpu
+                known = core.pop(gpu.description.uuid, 0)
+                _watched[known or native.object_new("zes_device_handle_t")] = gpu
+            _order(_watched)
         return _watched
+
+
+def _order(devices: dict[int, Watched]) -> None:
+    """Puts those that the core lists first, in its order."""
+    here = [device.handle for device in platform.current().devices]
+    first = {handle: devices.pop(handle) for handle in here if handle in devices}
+    rest = dict(devices)
+    devices.clear()
+    devices.update(first | rest)
 
 
 def watched(handle: int) -> Watched:
     """The device behind a handle. That of a sub-device stands for the whole device."""
     found = devices().get(handle)
+    if found is None and platform.device(handle).gpu is not None:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE,
+            "system management of NVIDIA's GPUs needs its library and the package nvidia-ml-py: "
+            "pip install 'groundstate[nvidia]'",
+        )
     return found or _by_number[platform.device(handle).part.path[0]]
 
 

@@ -1,7 +1,7 @@
 """NVIDIA's GPUs, as the management library of their driver (NVML) tells of them.
 
-No program can compute on them through this driver: they are devices of system management alone.
-What NVML does not answer for a GPU is not listed; docs/howto/nvidia.md has the source of each
+Those that programs can compute on through this driver, by the CUDA driver, have the same handles
+here. What NVML does not answer for a GPU is not listed; docs/howto/nvidia.md has the source of each
 number. Neither NVML nor the package `nvidia-ml-py`, through which it is asked, is loaded on a
 machine without NVIDIA's kernel driver.
 """
@@ -9,15 +9,12 @@ machine without NVIDIA's kernel driver.
 from __future__ import annotations
 
 import importlib
-import os
 from typing import Any
 
 from groundstate import knobs
 from groundstate.driver.api import Failure, Unsupported
+from groundstate.driver.devices.nvidia import has_driver
 from groundstate.driver.sysman.parts import Watched
-
-SIGNS = ("proc/driver/nvidia/version", "dev/nvidiactl", "dev/dxg")
-"""Files that are there with NVIDIA's kernel driver; the last is that of Linux under Windows."""
 
 
 def gpus(root: str) -> list[Watched]:
@@ -37,9 +34,7 @@ def gpus(root: str) -> list[Watched]:
 
 def _load(root: str) -> Any | None:
     """The library, ready to be asked; None if the machine has no NVIDIA GPU, or it is not used."""
-    if not knobs.NVIDIA.get() or not any(
-        os.path.exists(os.path.join(root, each)) for each in SIGNS
-    ):
+    if knobs.NVIDIA.get() == "0" or not has_driver(root):
         return None
     try:
         library = importlib.import_module("pynvml")

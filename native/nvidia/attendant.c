@@ -1,0 +1,135 @@
+/* The attendant: a thread that looks now and then at the queues on which something is under way and which nobody executes. So
+ * a thread that submits a command neither waits for it nor wakes anybody, and events are signalled though nobody waits.
+ *
+ * A queue is in the list until the attendant takes it out to look at it. Whoever executes a queue puts it back when he stops
+ * (hand_over in runtime/queue.c), the attendant too. */
+#include <sched.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "nvidia/stream.h"
+#include "threads/thread.h"
+
+GS_STATIC_LOCK(lock, GS_SHORT_LOCK)
+static gs_stream *first, **end = &first;
+static size_t count;
+static gs_stream *_Atomic visited;
+static _Atomic bool has_some;
+static gs_futex futex;
+static _Thread_local bool is_attendant;
+
+/* Called with the lock held. */
+static void take_out(gs_stream *stream) {
+    *stream->attended = stream->next_attended;
+    if (stream->next_attended != NULL)
+        stream->next_attended->attended = stream->attended;
+    else
+        end = stream->attended;
+    stream->attended = NULL;
+    count--;
+    has_some = first != NULL;
+}
+
+static gs_stream *take_first(void) {
+    gs_lock(&lock);
+    gs_stream *taken = first;
+    if (taken != NULL)
+        take_out(taken);
+    visited = taken;
+    gs_unlock(&lock);
+    return taken;
+}
+
+static size_t count_all(void) {
+    gs_lock(&lock);
+    size_t found = count;
+    gs_unlock(&lock);
+    return found;
+}
+
+static bool there_are_some(void *unused) {
+    (void)unused;
+    return atomic_load(&has_some);
+}
+
+static void visit(gs_stream *stream) {
+    gs_queue *queue = stream->queue;
+    if (!gs_queue_visit(queue))
+        return; /* whoever executes it hands it over later */
+    gs_stream_glance(queue, stream);
+    gs_queue_hand_over(queue);
+}
+
+/* Between two rounds it sleeps for a moment, also when there is nothing for a while: to be woken would cost a thread that
+ * launches more than the launch. */
+static void *run(void *unused) {
+    enum { NAP = 20000, MOST_IDLE_NAPS = 250, FINE = 1000 };
+    int idle = 0;
+    (void)unused;
+    is_attendant = true;
+    prctl(PR_SET_TIMERSLACK, FINE, 0, 0, 0);
+    for (;;) {
+        idle = there_are_some(NULL) ? 0 : idle + 1;
+        for (size_t left = count_all(); left > 0; left--) {
+            gs_stream *each = take_first();
+            if (each == NULL)
+                break;
+            visit(each);
+            visited = NULL;
+        }
+        gs_memory_free_deferred(); /* as engines do when a queue has nothing more */
+        if (idle < MOST_IDLE_NAPS)
+            nanosleep(&(struct timespec){0, NAP}, NULL);
+        else
+            gs_futex_wait(&futex, there_are_some, NULL, GS_FOREVER, false);
+    }
+    return NULL;
+}
+
+/* Nothing but one thread may start it: others find it started. */
+static bool is_there(void) {
+    enum { NOT_YET, STARTING, STARTED };
+    static _Atomic int state;
+    int expected = NOT_YET;
+    if (state == STARTED)
+        return true;
+    if (!atomic_compare_exchange_strong(&state, &expected, STARTING))
+        return expected == STARTED;
+    state = gs_thread_start("gs-attendant", run, NULL) ? STARTED : NOT_YET;
+    return state == STARTED;
+}
+
+bool gs_gpu_attend(gs_queue *queue) {
+    gs_stream *stream = queue->of_kind;
+    if (!is_there())
+        return false;
+    gs_lock(&lock);
+    bool wakes = first == NULL;
+    if (stream->attended == NULL) {
+        stream->next_attended = NULL;
+        stream->attended = end;
+        *end = stream;
+        end = &stream->next_attended;
+        count++;
+    }
+    has_some = true;
+    gs_unlock(&lock);
+    if (wakes)
+        gs_futex_notify(&futex);
+    return true;
+}
+
+/* The stream ends: nobody looks at it when this returns. */
+void gs_attendant_forget(gs_stream *stream) {
+    if (gs_gpu_is_forked())
+        return; /* there is no attendant here */
+    for (bool is_left = false; !is_left;) {
+        gs_lock(&lock);
+        is_left = is_attendant || visited != stream; /* who visits it puts it back into the list */
+        if (is_left && stream->attended != NULL)
+            take_out(stream);
+        gs_unlock(&lock);
+        if (!is_left)
+            sched_yield();
+    }
+}

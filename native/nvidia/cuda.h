@@ -1,0 +1,177 @@
+/* The CUDA driver (libcuda.so.1), as far as this driver uses it. The library is opened at run time and nothing of NVIDIA's
+ * is needed to build, so that what is used of its interface is declared here, by its documentation. */
+#ifndef GS_NVIDIA_CUDA_H
+#define GS_NVIDIA_CUDA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int32_t gs_cu_result;
+typedef int32_t gs_cu_device;
+typedef uint64_t gs_cu_pointer;
+typedef struct gs_cu_context *gs_cu_context;
+typedef struct gs_cu_module *gs_cu_module;
+typedef struct gs_cu_function *gs_cu_function;
+typedef struct gs_cu_stream *gs_cu_stream;
+typedef struct gs_cu_event *gs_cu_event;
+typedef struct gs_cu_graph *gs_cu_graph;
+typedef struct gs_cu_graph_exec *gs_cu_graph_exec;
+
+enum {
+    GS_CU_SUCCESS = 0,
+    GS_CU_OUT_OF_MEMORY = 2,
+    GS_CU_NOT_READY = 600,
+    GS_CU_ILLEGAL_ADDRESS = 700,
+};
+
+/* CU_DEVICE_ATTRIBUTE_*, CU_FUNC_ATTRIBUTE_*, CU_JIT_* and other numbers, by their names there. */
+enum {
+    GS_CU_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+    GS_CU_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+    GS_CU_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+    GS_CU_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
+
+    GS_CU_FUNCTION_MAX_THREADS_PER_BLOCK = 0,
+    GS_CU_FUNCTION_SHARED_SIZE_BYTES = 1,
+    GS_CU_FUNCTION_LOCAL_SIZE_BYTES = 3,
+    GS_CU_FUNCTION_NUM_REGS = 4,
+    GS_CU_FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+
+    GS_CU_JIT_INFO_LOG_BUFFER = 3,
+    GS_CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4,
+    GS_CU_JIT_ERROR_LOG_BUFFER = 5,
+    GS_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
+
+    GS_CU_MEMORYTYPE_HOST = 1,
+    GS_CU_MEMORYTYPE_UNIFIED = 4,
+    GS_CU_MEMHOSTALLOC_PORTABLE = 1,
+    GS_CU_MEM_ATTACH_GLOBAL = 1,
+    GS_CU_STREAM_NON_BLOCKING = 1,
+    GS_CU_EVENT_DEFAULT = 0,
+    GS_CU_CAPTURE_RELAXED = 2, /* what other threads do meanwhile is not part of it, and not forbidden */
+};
+
+/* CU_LAUNCH_PARAM_* */
+#define GS_CU_LAUNCH_END ((void *)0)
+#define GS_CU_LAUNCH_BUFFER_POINTER ((void *)1)
+#define GS_CU_LAUNCH_BUFFER_SIZE ((void *)2)
+
+typedef struct gs_cu_uuid {
+    uint8_t bytes[16];
+} gs_cu_uuid;
+
+/* CUDA_MEMCPY2D */
+typedef struct gs_cu_copy_2d {
+    size_t source_x, source_y;
+    uint32_t source_type;
+    const void *source_host;
+    gs_cu_pointer source_device;
+    void *source_array;
+    size_t source_pitch;
+    size_t destination_x, destination_y;
+    uint32_t destination_type;
+    void *destination_host;
+    gs_cu_pointer destination_device;
+    void *destination_array;
+    size_t destination_pitch;
+    size_t width, height;
+} gs_cu_copy_2d;
+
+/* CUlaunchAttribute and CUlaunchConfig */
+enum { GS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2 };
+typedef struct gs_cu_launch_attribute {
+    uint32_t id, padding;
+    union {
+        int32_t number;
+        char bytes[64];
+    } value;
+} gs_cu_launch_attribute;
+
+typedef struct gs_cu_launch_config {
+    uint32_t groups[3], group_size[3], shared_bytes;
+    gs_cu_stream stream;
+    gs_cu_launch_attribute *attributes;
+    uint32_t attribute_count;
+} gs_cu_launch_config;
+
+/* The functions: name here, name in the library, parameters. Each answers a CUresult. */
+#define GS_CUDA_FUNCTIONS(each)                                                                                          \
+    each(init, "cuInit", (unsigned flags))                                                                               \
+    each(driver_version, "cuDriverGetVersion", (int *version))                                                           \
+    each(device_count, "cuDeviceGetCount", (int *count))                                                                 \
+    each(device_get, "cuDeviceGet", (gs_cu_device * device, int ordinal))                                                \
+    each(device_name, "cuDeviceGetName", (char *name, int capacity, gs_cu_device device))                                \
+    each(device_uuid, "cuDeviceGetUuid_v2", (gs_cu_uuid * uuid, gs_cu_device device))                                    \
+    each(device_memory, "cuDeviceTotalMem_v2", (size_t *bytes, gs_cu_device device))                                     \
+    each(device_attribute, "cuDeviceGetAttribute", (int *value, int attribute, gs_cu_device device))                     \
+    each(context_retain, "cuDevicePrimaryCtxRetain", (gs_cu_context * context, gs_cu_device device))                     \
+    each(context_release, "cuDevicePrimaryCtxRelease_v2", (gs_cu_device device))                                         \
+    each(context_create, "cuCtxCreate_v2", (gs_cu_context * context, unsigned flags, gs_cu_device device))               \
+    each(context_destroy, "cuCtxDestroy_v2", (gs_cu_context context))                                                    \
+    each(context_push, "cuCtxPushCurrent_v2", (gs_cu_context context))                                                   \
+    each(context_pop, "cuCtxPopCurrent_v2", (gs_cu_context * context))                                                   \
+    each(memory_info, "cuMemGetInfo_v2", (size_t *available, size_t *total))                                             \
+    each(memory_take, "cuMemAlloc_v2", (gs_cu_pointer * pointer, size_t bytes))                                          \
+    each(memory_give, "cuMemFree_v2", (gs_cu_pointer pointer))                                                           \
+    each(host_take, "cuMemHostAlloc", (void **pointer, size_t bytes, unsigned flags))                                    \
+    each(host_give, "cuMemFreeHost", (void *pointer))                                                                    \
+    each(managed_take, "cuMemAllocManaged", (gs_cu_pointer * pointer, size_t bytes, unsigned flags))                     \
+    each(copy_now, "cuMemcpy", (gs_cu_pointer to, gs_cu_pointer from, size_t bytes))                                     \
+    each(copy, "cuMemcpyAsync", (gs_cu_pointer to, gs_cu_pointer from, size_t bytes, gs_cu_stream stream))               \
+    each(copy_2d, "cuMemcpy2DAsync_v2", (const gs_cu_copy_2d *copy, gs_cu_stream stream))                                \
+    each(fill_8, "cuMemsetD8Async", (gs_cu_pointer to, unsigned char value, size_t count, gs_cu_stream stream))          \
+    each(fill_16, "cuMemsetD16Async", (gs_cu_pointer to, unsigned short value, size_t count, gs_cu_stream stream))       \
+    each(fill_32, "cuMemsetD32Async", (gs_cu_pointer to, unsigned value, size_t count, gs_cu_stream stream))             \
+    each(prefetch, "cuMemPrefetchAsync", (gs_cu_pointer at, size_t bytes, gs_cu_device device, gs_cu_stream stream))     \
+    each(stream_create, "cuStreamCreateWithPriority", (gs_cu_stream * stream, unsigned flags, int priority))             \
+    each(stream_priorities, "cuCtxGetStreamPriorityRange", (int *least, int *greatest))                                  \
+    each(stream_destroy, "cuStreamDestroy_v2", (gs_cu_stream stream))                                                    \
+    each(stream_query, "cuStreamQuery", (gs_cu_stream stream))                                                           \
+    each(stream_wait, "cuStreamSynchronize", (gs_cu_stream stream))                                                      \
+    each(event_create, "cuEventCreate", (gs_cu_event * event, unsigned flags))                                           \
+    each(event_destroy, "cuEventDestroy_v2", (gs_cu_event event))                                                        \
+    each(event_record, "cuEventRecord", (gs_cu_event event, gs_cu_stream stream))                                        \
+    each(event_elapsed, "cuEventElapsedTime", (float *milliseconds, gs_cu_event start, gs_cu_event end))                 \
+    each(module_load, "cuModuleLoadDataEx",                                                                              \
+         (gs_cu_module * module, const void *image, unsigned count, int *options, void **values))                        \
+    each(module_unload, "cuModuleUnload", (gs_cu_module module))                                                         \
+    each(module_function, "cuModuleGetFunction", (gs_cu_function * function, gs_cu_module module, const char *name))     \
+    each(module_variable, "cuModuleGetGlobal_v2",                                                                        \
+         (gs_cu_pointer * pointer, size_t *bytes, gs_cu_module module, const char *name))                                \
+    each(function_attribute, "cuFuncGetAttribute", (int *value, int attribute, gs_cu_function function))                 \
+    each(function_set, "cuFuncSetAttribute", (gs_cu_function function, int attribute, int value))                        \
+    each(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                                                       \
+         (int *blocks, gs_cu_function function, int block_size, size_t shared_bytes))                                    \
+    each(launch, "cuLaunchKernel",                                                                                       \
+         (gs_cu_function function, unsigned x, unsigned y, unsigned z, unsigned block_x, unsigned block_y,               \
+          unsigned block_z, unsigned shared_bytes, gs_cu_stream stream, void **parameters, void **extra))                \
+    each(error_name, "cuGetErrorName", (gs_cu_result error, const char **name))                                          \
+    each(error_sentence, "cuGetErrorString", (gs_cu_result error, const char **sentence))
+
+typedef struct gs_cuda {
+#define GS_MEMBER(name, symbol, parameters) gs_cu_result(*name) parameters;
+    GS_CUDA_FUNCTIONS(GS_MEMBER)
+#undef GS_MEMBER
+    /* Newer drivers have this one: writes a word when the stream has come there. Else NULL. */
+    gs_cu_result (*write_word)(gs_cu_stream stream, gs_cu_pointer at, uint32_t value, unsigned flags);
+    /* Likewise: a launch with attributes. */
+    gs_cu_result (*launch_with)(const gs_cu_launch_config *config, gs_cu_function function, void **parameters, void **extra);
+    /* Likewise: what a stream is given is recorded as a graph, which is made executable and launched as one. All or none. */
+    gs_cu_result (*capture_begin)(gs_cu_stream stream, int mode);
+    gs_cu_result (*capture_end)(gs_cu_stream stream, gs_cu_graph *graph);
+    gs_cu_result (*graph_instantiate)(gs_cu_graph_exec *made, gs_cu_graph graph, unsigned long long flags);
+    gs_cu_result (*graph_launch)(gs_cu_graph_exec graph, gs_cu_stream stream);
+    gs_cu_result (*graph_destroy)(gs_cu_graph graph);
+    gs_cu_result (*graph_exec_destroy)(gs_cu_graph_exec graph);
+    bool has_graphs;
+    int device_total; /* devices that the library knows */
+} gs_cuda;
+
+/* The library, if gs_cuda_open has found one; the functions may be called then. */
+extern gs_cuda gs_cu;
+
+/* "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)" */
+const char *gs_cuda_describe(gs_cu_result error, char *text, size_t capacity);
+
+#endif

@@ -1,0 +1,117 @@
+/* The memory of a GPU: its own, the host's that it reaches (pinned), and what both use (managed). */
+#include <stdio.h>
+
+#include "nvidia/gpu.h"
+
+static gs_cu_result take_device(char **base, uint64_t bytes) {
+    gs_cu_pointer pointer = 0;
+    gs_cu_result result = gs_cu.memory_take(&pointer, bytes);
+    *base = (char *)(uintptr_t)pointer;
+    return result;
+}
+
+static void give_device(char *base) { gs_cu.memory_give((gs_cu_pointer)(uintptr_t)base); }
+
+/* Portable: all GPUs of the process reach it. */
+static gs_cu_result take_host(char **base, uint64_t bytes) {
+    return gs_cu.host_take((void **)base, bytes, GS_CU_MEMHOSTALLOC_PORTABLE);
+}
+
+static void give_host(char *base) { gs_cu.host_give(base); }
+
+static gs_cu_result take_managed(char **base, uint64_t bytes) {
+    gs_cu_pointer pointer = 0;
+    gs_cu_result result = gs_cu.managed_take(&pointer, bytes, GS_CU_MEM_ATTACH_GLOBAL);
+    *base = (char *)(uintptr_t)pointer;
+    return result;
+}
+
+static const gs_pool_source of_device = {take_device, give_device, 9, 32 << 20, 2 << 20};
+static const gs_pool_source of_host = {take_host, give_host, 12, 4 << 20, 64 << 10};
+static const gs_pool_source of_managed = {take_managed, give_device, 12, 4 << 20, 2 << 20};
+
+/* How much freed memory is kept: not so much that other processes lack it. */
+enum { KEPT_SHARE = 16 };
+static const uint64_t KEPT_HOST = UINT64_C(1) << 30;
+
+void gs_gpu_open_pools(gs_gpu *gpu) {
+    gs_pool_open(&gpu->memory, &of_device, gpu->device->memory_bytes / KEPT_SHARE);
+    gs_pool_open(&gpu->host, &of_host, KEPT_HOST);
+    gs_pool_open(&gpu->managed, &of_managed, gpu->device->memory_bytes / KEPT_SHARE);
+}
+
+void gs_gpu_forget_memory(gs_gpu *gpu) {
+    gs_pool_forget(&gpu->memory);
+    gs_pool_forget(&gpu->host);
+    gs_pool_forget(&gpu->managed);
+}
+
+static gs_pool *pool_for(gs_gpu *gpu, ze_memory_type_t type) {
+    if (type == ZE_MEMORY_TYPE_DEVICE)
+        return &gpu->memory;
+    return type == ZE_MEMORY_TYPE_HOST ? &gpu->host : &gpu->managed;
+}
+
+/* Whether there is room for managed memory. The CUDA driver would take more than the GPU has, and then move pages back and
+ * forth, or hang. It counts managed memory only where it was touched, so that it is counted here. */
+static bool has_room(gs_gpu *gpu, uint64_t bytes) {
+    size_t available = 0, total = 0;
+    uint64_t taken = gpu->memory.taken + gpu->managed.taken;
+    if (gpu->budget == 0 && gs_cu.memory_info(&available, &total) == GS_CU_SUCCESS)
+        gpu->budget = available + gpu->memory.taken;
+    return taken + bytes <= gpu->budget;
+}
+
+static gs_cu_result take(gs_gpu *gpu, gs_allocation *request, size_t alignment) {
+    if (request->type == ZE_MEMORY_TYPE_SHARED && !has_room(gpu, request->size))
+        return GS_CU_OUT_OF_MEMORY;
+    return gs_pool_take(pool_for(gpu, request->type), request->size, alignment, &request->base, &request->span);
+}
+
+ze_result_t gs_gpu_allocate(gs_device *device, gs_allocation *request, size_t alignment) {
+    gs_gpu *gpu = gs_gpu_of(device);
+    gs_pool *pool = pool_for(gpu, request->type);
+    if (!gs_gpu_enter(gpu))
+        return ZE_RESULT_ERROR_DEVICE_LOST;
+    request->generation = gpu->generation;
+    gs_cu_result result = take(gpu, request, alignment);
+    if (result == GS_CU_OUT_OF_MEMORY) {
+        gs_pool_trim(&gpu->memory);
+        gs_pool_trim(&gpu->managed);
+        result = take(gpu, request, alignment);
+    }
+    bool is_misplaced = result == GS_CU_SUCCESS && alignment > 0 && (uintptr_t)request->base % alignment != 0;
+    if (is_misplaced)
+        gs_pool_give(pool, request->base, request->span);
+    gs_gpu_leave(gpu);
+    if (is_misplaced)
+        return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT, "NVIDIA's driver aligns no memory to %zu bytes", alignment);
+    return result == GS_CU_SUCCESS ? ZE_RESULT_SUCCESS : gs_gpu_fail(gpu, result, "an allocation");
+}
+
+/* Memory of a context that faulted is gone already. */
+void gs_gpu_release(gs_device *device, gs_allocation *allocation) {
+    gs_gpu *gpu = gs_gpu_of(device);
+    if (allocation->generation != gpu->generation || gpu->is_lost || !gs_gpu_enter(gpu))
+        return;
+    if (allocation->generation == gpu->generation)
+        gs_pool_give(pool_for(gpu, allocation->type), allocation->base, allocation->span);
+    gs_gpu_leave(gpu);
+}
+
+bool gs_gpu_transfer(gs_device *device, void *to, const void *from, uint64_t size) {
+    gs_gpu *gpu = gs_gpu_of(device);
+    if (size == 0)
+        return true;
+    if (!gs_gpu_enter(gpu))
+        return false;
+    gs_may_wait("a copy of a GPU");
+    gs_cu_result result = gs_cu.copy_now((gs_cu_pointer)(uintptr_t)to, (gs_cu_pointer)(uintptr_t)from, size);
+    gs_gpu_leave(gpu);
+    if (result == GS_CU_SUCCESS)
+        return true;
+    char what[120];
+    snprintf(what, sizeof what, "a copy of %llu bytes from %p to %p", (unsigned long long)size, from, to);
+    gs_gpu_lose(gpu, NULL, result, what);
+    return false;
+}

@@ -1,0 +1,86 @@
+"""Indices that leave an array inside of a variable, a structure or another array, and stay in the
+memory around it: bounds of memory do not tell (`bounds.py`).
+
+Only an access chain that itself steps into the array says so. Programs that take an array of arrays
+for one long array cast a pointer, which leads to another chain, or to one whose indices up to there
+are all 0; both are left alone. So are arrays of one element, which stand for any number at the end
+of a structure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groundstate.compiler.instrument.accesses import accesses
+from groundstate.compiler.instrument.provenance import U64, as_u64
+from groundstate.compiler.ir import Kernel, Node, constant_int, constant_node
+from groundstate.compiler.ir.ops import CHAINS, SAME_ADDRESS, operation
+from groundstate.compiler.ir.passes import Analyses
+from groundstate.compiler.ir.site import make_site
+from groundstate.compiler.spirv.types import (
+    Array,
+    Bool,
+    Pointer,
+    RuntimeArray,
+    Struct,
+    Type,
+    Vector,
+    Void,
+)
+
+
+def check_indices(kernel: Kernel, analyses: Analyses) -> bool:
+    """Reports accesses whose index is none of the array that it steps into."""
+    del analyses
+    changed = False
+    for block in kernel.blocks:
+        nodes: list[Node] = []
+        for node in block.nodes:
+            for access in accesses(node):
+                for index, length in _inner_indices(access.pointer):
+                    site = len(kernel.sites)
+                    facts = {"bytes": access.size, "inner": True, "argument": None}
+                    kernel.sites.append(make_site("memory", node, access=access.words, **facts))
+                    nodes += _report(node, index, length, site)
+                    changed = True
+            nodes.append(node)
+        block.nodes = nodes
+    kernel.renumber()
+    return changed
+
+
+def _report(node: Node, index: Node, length: int, site: int) -> list[Node]:
+    added: list[Node] = []
+    number = as_u64(index, added, node, is_signed=True)
+    end = constant_node(U64, length)
+    outside = node.derive("UGreaterThanEqual", Bool(), [number, end])
+    report = node.derive("Report", Void(), [outside, number, end], (site,))
+    return [*added, outside, report]
+
+
+def _inner_indices(pointer: Node) -> Iterator[tuple[Node, int]]:
+    """The indices into arrays on the way to a pointer, with the lengths of these."""
+    while pointer.op in CHAINS or pointer.op in SAME_ADDRESS:
+        if pointer.op in CHAINS:
+            yield from _of_chain(pointer)
+        pointer = pointer.operands[0]
+
+
+def _of_chain(chain: Node) -> Iterator[tuple[Node, int]]:
+    base = chain.operands[0].type
+    current: Type | None = base.pointee if isinstance(base, Pointer) else None
+    if chain.literals and isinstance(chain.literals[0], Type):
+        current = chain.literals[0]
+    is_inside = False
+    for index in chain.operands[2 if operation(chain).moves_pointer else 1 :]:
+        number = constant_int(index)
+        length = current.length if is_inside and isinstance(current, Array) else 0
+        if length > 1 and (number is None or not 0 <= number < length):
+            yield index, length
+        is_inside = is_inside or number != 0
+        if isinstance(current, Struct) and number is not None:
+            current = current.members[number] if number < len(current.members) else None
+        elif isinstance(current, Array | RuntimeArray | Vector):
+            current = current.element
+        else:
+            return

@@ -1,0 +1,81 @@
+"""PTX of the kernels of other tests, of the benchmarks and of the survey is assembled by CUDA."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from groundstate.compiler.errors import BuildError
+from groundstate.compiler.opencl.frontend import compile_opencl
+from groundstate.compiler.opencl.prebuilt import unpack
+from groundstate.compiler.program.ptx_program import compile_ptx
+from tests.compiler.cases import CASES
+from tests.compiler.instructions.test_instructions import BATCHES
+from tests.compiler.nvptx.ptxas import assemble, find, known
+
+ROOT = Path(__file__).parents[3]
+PREBUILT = sorted((ROOT / "tests" / "prebuilt" / "compiler").rglob("*.zip"))
+SOURCES = sorted((ROOT / "benchmarks" / "kernels" / "sources").rglob("*.cl"))
+REFUSED = ("arrays of variable length", "a tile lies in", "a barrier among several groups")
+"""What GPUs do not have, or CPUs neither."""
+MOST_REGISTERS = 255
+EVERY = 8
+"""Of the modules that are assembled for other GPUs than the newest of which there are many."""
+
+pytestmark = pytest.mark.skipif(find() is None, reason="there is no ptxas (nvidia-cuda-nvcc)")
+
+
+def modules(path: Path) -> list[bytes]:
+    """The SPIR-V in a zip file of the tests."""
+    with zipfile.ZipFile(path) as packed:
+        found = [unpack(packed.read(name)) for name in sorted(packed.namelist())]
+    return [each.spirv for each in found if each is not None and each.spirv]
+
+
+def check(spirv: bytes, sm: int) -> None:
+    """A module is assembled, or cannot be compiled for a reason that is known."""
+    try:
+        module = compile_ptx(spirv, sm=sm)
+    except BuildError as problem:
+        if not any(reason in str(problem) for reason in REFUSED):
+            raise
+        return
+    found = assemble(module.text, sm)
+    assert max(found.registers, default=0) <= MOST_REGISTERS
+
+
+@pytest.mark.parametrize("path", PREBUILT, ids=lambda path: path.stem)
+def test_modules_of_tests_are_assembled(path: Path) -> None:
+    for spirv in modules(path):
+        check(spirv, 90)
+
+
+@pytest.mark.parametrize("sm", [sm for sm in known() if sm != 90])
+def test_some_modules_for_other_gpus(sm: int) -> None:
+    for path in PREBUILT:
+        for spirv in modules(path)[::EVERY]:
+            check(spirv, sm)
+
+
+@pytest.mark.parametrize("sm", known())
+def test_kernels_of_cases_for_each_gpu(sm: int) -> None:
+    for file in dict.fromkeys(case.file for case in CASES):
+        case = next(case for case in CASES if case.file == file)
+        check(compile_opencl(case.source, options=[f"-cl-std={case.standard}"]), sm)
+
+
+@pytest.mark.parametrize("number", range(EVERY))
+def test_instructions_are_assembled(number: int) -> None:
+    for batch in BATCHES[number::EVERY]:
+        check(batch.spirv, 90)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_benchmarks_do_not_spill(path: Path) -> None:
+    module = compile_ptx(compile_opencl(path.read_text()), sm=90)
+    found = assemble(module.text, 90)
+    assert len(found.registers) == len(module.kernels)
+    assert max(found.registers) <= 128
+    assert set(found.spilled_bytes) == {0}

@@ -1,0 +1,145 @@
+#define _GNU_SOURCE
+#include "standin.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static block *blocks;
+static size_t used;
+
+static size_t total(void) {
+    const char *text = getenv("STANDIN_MEMORY");
+    return text != NULL ? strtoull(text, NULL, 0) : (size_t)1 << 30;
+}
+
+static int take(size_t size, int kind, char **base) {
+    size_t span = (size + 4095) & ~(size_t)4095;
+    if (standin_error != SUCCESS)
+        return standin_error;
+    if (size == 0)
+        return INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    bool fits = kind == HOST_MEMORY || span <= total() - used;
+    if (fits && kind != HOST_MEMORY)
+        used += span;
+    pthread_mutex_unlock(&lock);
+    if (!fits)
+        return OUT_OF_MEMORY;
+    int fd = memfd_create("standin", MFD_CLOEXEC);
+    block *made = calloc(1, sizeof *made);
+    if (fd < 0 || ftruncate(fd, (off_t)span) != 0)
+        abort();
+    made->alias = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    made->base = made->alias;
+    if (kind == DEVICE_MEMORY) {
+        /* As the GPU's, at a multiple of 2 MiB, and not for the host. */
+        char *reserved = mmap(NULL, span + (2 << 20), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        made->base = (char *)(((uintptr_t)reserved + (2 << 20) - 1) & ~(uintptr_t)((2 << 20) - 1));
+    }
+    close(fd);
+    made->size = span;
+    made->kind = kind;
+    memset(made->alias, 0xCD, span);
+    pthread_mutex_lock(&lock);
+    made->next = blocks;
+    blocks = made;
+    pthread_mutex_unlock(&lock);
+    *base = made->base;
+    return SUCCESS;
+}
+
+static int give(uint64_t address) {
+    pthread_mutex_lock(&lock);
+    block **link = &blocks;
+    while (*link != NULL && (uint64_t)(uintptr_t)(*link)->base != address)
+        link = &(*link)->next;
+    block *found = *link;
+    if (found != NULL)
+        *link = found->next;
+    if (found != NULL && found->kind != HOST_MEMORY)
+        used -= found->size;
+    pthread_mutex_unlock(&lock);
+    if (found == NULL)
+        return INVALID_VALUE;
+    munmap(found->alias, found->size);
+    free(found);
+    return SUCCESS;
+}
+
+void standin_forget_memory(void) {
+    while (blocks != NULL)
+        give((uint64_t)(uintptr_t)blocks->base);
+}
+
+const block *standin_block(uint64_t address) {
+    pthread_mutex_lock(&lock);
+    const block *found = blocks;
+    while (found != NULL && (address < (uint64_t)(uintptr_t)found->base || address >= (uint64_t)(uintptr_t)found->base + found->size))
+        found = found->next;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+char *standin_find(uint64_t address, size_t size) {
+    const block *found = standin_block(address);
+    if (found == NULL)
+        return (char *)(uintptr_t)address;
+    size_t offset = address - (uint64_t)(uintptr_t)found->base;
+    return size <= found->size - offset ? found->alias + offset : NULL;
+}
+
+uint64_t standin_variable(const char *name, size_t size) {
+    static struct {
+        char name[64];
+        uint64_t address;
+    } known[16];
+    for (int each = 0; each < 16; each++) {
+        if (known[each].address != 0 && strcmp(known[each].name, name) == 0)
+            return known[each].address;
+        if (known[each].address == 0) {
+            char *base;
+            if (take(size, DEVICE_MEMORY, &base) != SUCCESS)
+                return 0;
+            strncpy(known[each].name, name, sizeof known[each].name - 1);
+            return known[each].address = (uint64_t)(uintptr_t)base;
+        }
+    }
+    return 0;
+}
+
+#define CALLED(name)                      \
+    int error = standin_called(name);     \
+    if (error != SUCCESS)                 \
+        return error;
+
+int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
+    CALLED("cuMemAlloc")
+    return take(bytes, DEVICE_MEMORY, (char **)pointer);
+}
+int cuMemFree_v2(uint64_t pointer) {
+    CALLED("cuMemFree")
+    return give(pointer);
+}
+int cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags) {
+    (void)flags;
+    CALLED("cuMemHostAlloc")
+    return take(bytes, HOST_MEMORY, (char **)pointer);
+}
+int cuMemFreeHost(void *pointer) {
+    CALLED("cuMemFreeHost")
+    return give((uint64_t)(uintptr_t)pointer);
+}
+int cuMemAllocManaged(uint64_t *pointer, size_t bytes, unsigned flags) {
+    (void)flags;
+    CALLED("cuMemAllocManaged")
+    return take(bytes, MANAGED_MEMORY, (char **)pointer);
+}
+int cuMemGetInfo_v2(size_t *available, size_t *whole) {
+    CALLED("cuMemGetInfo")
+    *whole = total();
+    *available = total() - used;
+    return standin_error;
+}

@@ -1,0 +1,71 @@
+/* A stand-in for the CUDA driver, for tests on machines without a GPU. Nothing here is NVIDIA's.
+ *
+ * It has what the driver's behaviour depends on: streams are threads that work through operations later than the call that
+ * asked for them; memory of the device cannot be touched by the host (its pages are mapped a second time, where only the
+ * stand-in looks); kernels are C functions, found by the names of entries in what is loaded; and calls fail if told to. */
+#ifndef STANDIN_H
+#define STANDIN_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SUCCESS = 0,
+    INVALID_VALUE = 1,
+    OUT_OF_MEMORY = 2,
+    NOT_FOUND = 500,
+    NOT_READY = 600,
+    ILLEGAL_ADDRESS = 700,
+    INVALID_PTX = 218,
+};
+
+/* memory.c */
+typedef struct block {
+    struct block *next;
+    char *base, *alias; /* alias: where the stand-in reads and writes it; the same for memory of the host */
+    size_t size;
+    enum { DEVICE_MEMORY, HOST_MEMORY, MANAGED_MEMORY } kind;
+} block;
+
+/* Where the bytes at an address are, for the stand-in. NULL if `size` bytes there run over the end of a block. */
+char *standin_find(uint64_t address, size_t size);
+
+/* The block that an address lies in; NULL if it is not the stand-in's. */
+const block *standin_block(uint64_t address);
+void standin_forget_memory(void);
+uint64_t standin_variable(const char *name, size_t size);
+
+/* stream.c */
+typedef struct operation {
+    struct operation *next;
+    int (*run)(struct operation *self);
+    uint64_t to, from;
+    size_t size, count, pitch_to, pitch_from;
+    uint32_t value;
+    struct event *event;
+    const struct kernel *kernel;
+    uint32_t groups[3], group_size[3], shared_bytes;
+    size_t parameter_bytes;
+    char parameters[4096];
+} operation;
+int standin_enqueue(void *stream, const operation *described);
+int standin_drain(void *stream);
+
+/* The error that the context has got, which it answers everything with from then on. */
+extern _Atomic int standin_error;
+
+/* kernels.c */
+typedef struct kernel {
+    const char *name;
+    int (*run)(const operation *launch);
+    int static_shared, most_threads;
+} kernel;
+const kernel *standin_kernel(const char *name);
+
+/* Counts a call, and whether it is to fail: STANDIN_FAIL is "name:number:error,...", numbers from 1. */
+int standin_called(const char *name);
+
+#endif
