@@ -101,6 +101,12 @@ static void keep_signal_handlers(void) {
         sigaction(SIGINT, &before, NULL);
 }
 
+/* OpenSSL frees what it has when a process ends, and takes its locks for that. In a child that was forked while another
+ * thread held one, `exit` would never return. Python has digests of its own, which it uses where there is no OpenSSL. */
+static void leave_openssl_out(void) {
+    gs_python.PyRun_SimpleString("import sys; sys.modules['_hashlib'] = None; del sys");
+}
+
 /* PYTHONHOME and PYTHONPATH of the program's environment are for some other Python: they are not read. */
 static void start_interpreter(const gs_settings *at, void *libpython) {
     int *ignore_environment = dlsym(libpython, "Py_IgnoreEnvironmentFlag");
@@ -113,6 +119,7 @@ static void start_interpreter(const gs_settings *at, void *libpython) {
     }
     gs_python.Py_InitializeEx(0);
     keep_signal_handlers();
+    leave_openssl_out();
     gs_python.PyEval_SaveThread();
 }
 

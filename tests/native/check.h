@@ -15,12 +15,11 @@
 
 /* A sanitizer makes everything many times slower; the number of turns is divided by this. */
 #if defined(__SANITIZE_THREAD__)
-enum { SLOWER = 5 };
+enum { SLOWER = 5, ALLOCATOR_MAY_STAY_LOCKED = 0 };
 #elif defined(__SANITIZE_ADDRESS__)
-#define ALLOCATOR_MAY_STAY_LOCKED 1 /* in a child: unlike the C library, the sanitizer does nothing about it */
-enum { SLOWER = 2 };
+enum { SLOWER = 2, ALLOCATOR_MAY_STAY_LOCKED = 1 }; /* in a child: the sanitizer does nothing about it, the C library does */
 #else
-enum { SLOWER = 1 };
+enum { SLOWER = 1, ALLOCATOR_MAY_STAY_LOCKED = 0 };
 #endif
 
 #define REQUIRE(condition)                                                                                         \
