@@ -38,11 +38,13 @@ from groundstate.compiler.lower.sampled_images import split_sampled_images
 from groundstate.compiler.opt.distribute import distribute_loops
 from groundstate.compiler.opt.fuse_dots import fuse_dots
 from groundstate.compiler.opt.mem2reg import promote_variables
+from groundstate.compiler.opt.merge_exits import merge_exits
 from groundstate.compiler.opt.merge_loads import merge_loads
 from groundstate.compiler.opt.merge_stores import merge_stores
 from groundstate.compiler.opt.narrow import narrow_induction
 from groundstate.compiler.opt.nowrap import version_for_no_wrap
 from groundstate.compiler.opt.prefetch import prefetch
+from groundstate.compiler.opt.reduce_strides import reduce_strides
 from groundstate.compiler.opt.relieve_pressure import relieve_pressure
 from groundstate.compiler.opt.simplify import simplify
 from groundstate.compiler.opt.unroll import unroll
@@ -109,6 +111,14 @@ REFILLED_VECTOR = (
 """The same where lanes are in different iterations."""
 
 
+THREAD_LOWERING = (
+    *LOWERING,
+    Pass("reduce-strides", reduce_strides, keeps=(CFG,), is_optional=True),
+    Pass("merge-exits", merge_exits, is_optional=True),
+)
+"""For a GPU, where LLVM and the assembler do the rest."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pipeline:
     """The passes of one kind of target."""
@@ -124,7 +134,7 @@ class Pipeline:
 PIPELINES = {
     "vector": Pipeline(VECTOR_LOWERING, VECTOR, REFILLED_VECTOR),
     "scalar": Pipeline(LOWERING, (SIMPLIFY,)),
-    "thread": Pipeline(LOWERING, ()),
+    "thread": Pipeline(THREAD_LOWERING, ()),
 }
 """By the name that a target gives (`Target.pipeline`)."""
 

@@ -65,6 +65,17 @@ def test_instructions_give_what_they_should(number: int) -> None:
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
 
 
+@pytest.mark.parametrize("width", ["f16", "f32", "f64"])
+def test_remainders_are_exact(width: str) -> None:
+    """LLVM's own remainder is not on a GPU: x - trunc(x / y) * y."""
+    names = {f"FRem-{width}", f"FMod-{width}"}
+    batch = next(each for each in BATCHES if names <= {case.name for case in each.cases})
+    assert "frem" not in compile_ptx(batch.spirv, sm=90).llvm
+    case = of_batch(batch, shapes_of(batch)[0])
+    assert case is not None
+    assert differences(case) == []
+
+
 def test_a_difference_is_seen() -> None:
     case = of_case(next(case for case in SILENT if case.file == "arithmetic"))
     place = next(iter(case.expected))

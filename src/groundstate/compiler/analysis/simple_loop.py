@@ -54,6 +54,17 @@ class SingleExitLoop:
         """What a phi of the head will be in the next iteration."""
         return phi.operands[phi.literals.index(self.latch)]
 
+    def needed(self, roots: Iterable[Node]) -> set[Node]:
+        """What is needed of the loop to have some of its values."""
+        found: set[Node] = set()
+        waiting = list(roots)
+        while waiting:
+            node = waiting.pop()
+            if node in self.inside and node not in found:
+                found.add(node)
+                waiting += node.operands
+        return found
+
     def enter_from(self, before: Block) -> None:
         """Lets control come to the loop from another block."""
         for phi in self.header.phis:
@@ -86,17 +97,6 @@ class SimpleLoop(SingleExitLoop):
         if len(outside) != 1 or not _is_simple_loop(loop):
             return None
         return cls(divergence, loop, outside[0])
-
-    def needed(self, roots: Iterable[Node]) -> set[Node]:
-        """What is needed of the loop to have some of its values."""
-        found: set[Node] = set()
-        waiting = list(roots)
-        while waiting:
-            node = waiting.pop()
-            if node in self.inside and node not in found:
-                found.add(node)
-                waiting += node.operands
-        return found
 
     def used_outside(self) -> Iterator[Node]:
         """The values of the loop that something outside of it uses."""

@@ -177,8 +177,13 @@ class Emitter(Values):
         if node.operands and is_bfloat(node.operands[0].type):
             name = self._as_floats(node, t, s, names)
         else:
-            name = write_operation(text, node.op, t, s, names, self._float_flags(node))
+            name = self.operate(node.op, t, s, names, self._float_flags(node))
         return None if name is None else Lanes(scalar, name, None if vector else stride)
+
+    def operate(self, op: str, t: str, s: str, names: list[str], flags: str = "") -> str | None:
+        """An operation of the arithmetic tables on types of LLVM: the name of the result, or None
+        if there is no such operation."""
+        return write_operation(self.text, op, t, s, names, flags)
 
     def _as_floats(self, node: Node, t: str, s: str, names: list[str]) -> str | None:
         """An operation on bfloats, which machines do on floats."""
@@ -187,7 +192,7 @@ class Emitter(Values):
         single = t.replace("i16", "float") if gives_one else t
         operands = [each.name for each in given]
         flags = self._float_flags(node)
-        name = write_operation(self.text, node.op, single, given[0].t, operands, flags)
+        name = self.operate(node.op, single, given[0].t, operands, flags)
         if name is None or not gives_one:
             return name
         return upper_half(Vec(self.text, single, name)).name

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from groundstate.compiler.codegen.thread import narrow_stores
+from groundstate.compiler.codegen.thread import narrow_stores, wide_products
 from groundstate.compiler.errors import BuildError, RefusedError, WrongIrError
 from groundstate.compiler.llvm import service
 from groundstate.compiler.program.kernel_compiler import UNOPTIMISED
@@ -138,7 +138,7 @@ class _Module:
             raise BuildError(
                 f"LLVM does not take what was written for {listed}: {problem}"
             ) from problem
-        ptx = narrow_stores.cut(ptx)
+        ptx = wide_products.use(narrow_stores.cut(ptx))
         return PtxModule(ptx, kernels, self.variables.names, tuple(self.formats), text)
 
     def _symbol(self, name: str) -> str:

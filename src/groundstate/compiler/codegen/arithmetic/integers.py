@@ -164,7 +164,8 @@ def _float_modulo(emitter: Emitter, node: Node) -> None:
         many = Many(emitter, parts)
         text, t = many.text, many.types[0]
         bits = many.type_of(f"i{8 * type_.size}")
-        rest = text.emit(f"frem {t} {many.names[0]}, {many.names[1]}")
+        rest = emitter.operate("FRem", t, t, many.names)
+        assert rest is not None
         signs = [text.emit(f"bitcast {t} {each} to {bits}") for each in (rest, many.names[1])]
         differ = text.emit(f"xor {bits} {signs[0]}, {signs[1]}")
         opposite = text.emit(f"icmp slt {bits} {differ}, {many.constant(f'i{8 * type_.size}', 0)}")

@@ -13,6 +13,8 @@ from groundstate.compiler.codegen.emitter import Emitter, KernelContext
 from groundstate.compiler.codegen.thread.members import Members
 from groundstate.compiler.codegen.values import Lanes
 from groundstate.compiler.ir import Block, Kernel, Node
+from groundstate.compiler.math.functions import call
+from groundstate.compiler.math.vec import Vec
 from groundstate.compiler.target import Target
 
 ThreadHandler = Callable[["ThreadEmitter", Node], None]
@@ -78,6 +80,13 @@ class ThreadEmitter(Emitter):
             handler(self, node)
         else:
             super()._write_one(node)
+
+    def operate(self, op: str, t: str, s: str, names: list[str], flags: str = "") -> str | None:
+        """A remainder is exact, as on the CPU. LLVM has x - trunc(x / y) * y for this target, which
+        is wrong where the quotient is rounded."""
+        if op == "FRem":
+            return call("fmod", *(Vec(self.text, s, each) for each in names)).name
+        return super().operate(op, t, s, names, flags)
 
     def register(self, name: str) -> str:
         """The value of a special register, as i32."""
