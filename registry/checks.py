@@ -67,6 +67,9 @@ _ALL_BITS_ALLOWED = {("zeInitDrivers", "flags")}
 # A format of acceleration structures is an opaque number; its enumeration names only the bounds.
 _OPEN_ENUMS = {"ze_rtas_format_exp_t", "ze_rtas_format_ext_t"}
 
+# Values of Intel's driver that ours understands, too: OpenCL C as the input of a module.
+MORE_VALUES = {"ze_module_format_t": (3,)}
+
 # An array in which a null handle stands for a place that is left empty.
 _EMPTY_PLACES = {"zeCommandListUpdateMutableCommandWaitEventsExp"}
 

@@ -254,6 +254,19 @@ def test_run_says_why_something_serious_failed(
     assert all("1125899906842624 bytes" in line for line in said[:2])
 
 
+@pytest.mark.parametrize(
+    ("options", "value", "is_said"),
+    [([], "1", True), ([], "0", False), (["--quiet"], "1", False), (["--real-loader"], "1", False)],
+)
+def test_run_names_the_option_for_a_loaders_layers(
+    options: list[str], value: str, is_said: bool
+) -> None:
+    done = groundstate("run", *options, "--", "true", ZE_ENABLE_VALIDATION_LAYER=value)
+    assert (done.returncode, done.stdout) == (0, "")
+    said = "ZE_ENABLE_VALIDATION_LAYER: only a real loader knows this" in done.stderr
+    assert (said, "--real-loader" in done.stderr) == (is_said, is_said)
+
+
 def test_run_passes_the_exit_status_on() -> None:
     assert groundstate("run", "--", "sh", "-c", "exit 7").returncode == 7
     missing = groundstate("run", "--", "no-such-program-anywhere")
