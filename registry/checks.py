@@ -76,6 +76,13 @@ _EMPTY_PLACES = {"zeCommandListUpdateMutableCommandWaitEventsExp"}
 # Data that a callback receives back, which may be anything, null included.
 _OPAQUE_MEMBERS = {("zet_tracer_exp_desc_t", "pUserData")}
 
+# Pointers that may be null although the specification does not say so: a kernel may have no
+# arguments, and a program that recorded into a graph of its own knows it.
+_MAY_BE_NULL = {
+    ("zeCommandListAppendLaunchKernelWithArguments", "pArguments"),
+    ("zeCommandListEndGraphCaptureExt", "phGraph"),
+}
+
 
 def checks_of(function: Function) -> list[Check]:
     """The checks of a function, in order."""
@@ -181,6 +188,7 @@ def _pointers(function: Function, registry: Registry) -> list[Check]:
         and not p.optional
         and not p.must_be_zero
         and p.name not in with_count
+        and (function.name, p.name) not in _MAY_BE_NULL
     ]
 
 

@@ -98,7 +98,7 @@ GS_EXPORT ze_result_t zelTracerCreate(const zel_tracer_desc_t *description, void
     for (int side = PROLOGUE; side < SIDES; side++) {
         tracer->callbacks[side] = calloc(GS_FN_COUNT, sizeof *tracer->callbacks[side]);
         if (tracer->callbacks[side] == NULL) {
-            gs_object_drop(tracer);
+            gs_object_close(tracer);
             return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "zelTracerCreate: no memory for callbacks");
         }
     }

@@ -2932,8 +2932,6 @@ GS_PUBLIC ze_result_t zeCommandListAppendLaunchKernelWithArguments(ze_command_li
     GS_PIN void *pinned_hSignalEvent = gs_pin(hSignalEvent, GS_KIND_EVENT);
     if (NULL != hSignalEvent && NULL == pinned_hSignalEvent)
         return gs_fail_event(GS_FN_zeCommandListAppendLaunchKernelWithArguments, "hSignalEvent", hSignalEvent);
-    if (NULL == pArguments)
-        return gs_fail_pointer(GS_FN_zeCommandListAppendLaunchKernelWithArguments, "pArguments");
     if ((NULL == phWaitEvents) && (0 < numWaitEvents))
         return gs_fail_condition(GS_FN_zeCommandListAppendLaunchKernelWithArguments, ZE_RESULT_ERROR_INVALID_SIZE, "(nullptr == phWaitEvents) && (0 < numWaitEvents)");
     if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
@@ -4612,8 +4610,6 @@ GS_PUBLIC ze_result_t zeCommandListEndGraphCaptureExt(ze_command_list_handle_t h
     GS_PIN void *pinned_hCommandList = gs_pin(hCommandList, GS_KIND_COMMAND_LIST);
     if (NULL == pinned_hCommandList)
         return gs_fail_handle(GS_FN_zeCommandListEndGraphCaptureExt, "hCommandList", hCommandList, GS_KIND_COMMAND_LIST);
-    if (NULL == phGraph)
-        return gs_fail_pointer(GS_FN_zeCommandListEndGraphCaptureExt, "phGraph");
     if (gs_is_lost(hCommandList, GS_KIND_COMMAND_LIST))
         return gs_fail_lost(GS_FN_zeCommandListEndGraphCaptureExt, hCommandList, GS_KIND_COMMAND_LIST);
     const bool is_checked = gs_host_is_checked();
