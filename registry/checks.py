@@ -67,11 +67,21 @@ _ALL_BITS_ALLOWED = {("zeInitDrivers", "flags")}
 # A format of acceleration structures is an opaque number; its enumeration names only the bounds.
 _OPEN_ENUMS = {"ze_rtas_format_exp_t", "ze_rtas_format_ext_t"}
 
+# Values of Intel's driver that ours understands, too: OpenCL C as the input of a module.
+MORE_VALUES = {"ze_module_format_t": (3,)}
+
 # An array in which a null handle stands for a place that is left empty.
 _EMPTY_PLACES = {"zeCommandListUpdateMutableCommandWaitEventsExp"}
 
 # Data that a callback receives back, which may be anything, null included.
 _OPAQUE_MEMBERS = {("zet_tracer_exp_desc_t", "pUserData")}
+
+# Pointers that may be null although the specification does not say so: a kernel may have no
+# arguments, and a program that recorded into a graph of its own knows it.
+_MAY_BE_NULL = {
+    ("zeCommandListAppendLaunchKernelWithArguments", "pArguments"),
+    ("zeCommandListEndGraphCaptureExt", "phGraph"),
+}
 
 
 def checks_of(function: Function) -> list[Check]:
@@ -178,6 +188,7 @@ def _pointers(function: Function, registry: Registry) -> list[Check]:
         and not p.optional
         and not p.must_be_zero
         and p.name not in with_count
+        and (function.name, p.name) not in _MAY_BE_NULL
     ]
 
 

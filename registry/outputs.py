@@ -41,7 +41,8 @@ OUTPUTS: dict[str, Generator] = {
     "native/generated/functions.c": functions.generate_source,
     "native/generated/shared.h": shared_structs.generate_header,
     "native/generated/tables.c": tables.generate,
-    "native/generated/tracer.c": tracer.generate,
+    "native/generated/tracer.c": tracer.generate_source,
+    "native/generated/tracer.h": tracer.generate_header,
     **{
         f"native/generated/stubs_{namespace}.c": partial(stubs.generate, namespace)
         for namespace in NAMESPACES

@@ -37,6 +37,8 @@ static bool is_serious(ze_result_t result) {
     case ZE_RESULT_ERROR_UNSUPPORTED_SIZE:
     case ZE_RESULT_ERROR_MODULE_BUILD_FAILURE:
     case ZE_RESULT_ERROR_MODULE_LINK_FAILURE:
+    case ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED:
+    case ZE_RESULT_ERROR_INVALID_ENUMERATION:
     case ZE_RESULT_ERROR_UNKNOWN:
         return true;
     default:

@@ -2,8 +2,8 @@
  * driver at once, so these functions have little to do: handles are never wrapped, there are no layers,
  * and the tables a statically linked loader shim asks for are the driver's own.
  *
- * A shim treats three entry points as optional and takes their absence for "no tracing at run time":
- * zelLoaderTracingLayerInit, zelLoaderZerTracingLayerInit and zelLoaderGetContext. They are absent here. */
+ * A shim treats three entry points as optional: zelLoaderTracingLayerInit, zelLoaderZerTracingLayerInit and
+ * zelLoaderGetContext. They are absent here: entry points look for tracers themselves (tracer.c). */
 #include <stdlib.h>
 
 #include "abi/loader.h"

@@ -27,15 +27,18 @@ enum { GS_LOADER_HANDLE_TYPES = 14 }; /* driver, device, context ... sampler, ph
 typedef void (*zel_loader_teardown_callback_t)(void);
 typedef void (*zel_application_teardown_callback_t)(uint32_t index);
 
+typedef struct zel_tracer_desc_t {
+    uint32_t stype;
+    const void *pNext;
+    void *pUserData;
+} zel_tracer_desc_t;
+
 typedef struct zel_tracer_dditable_t {
-    ze_result_t (*pfnCreate)(const void *description, void **tracer);
+    ze_result_t (*pfnCreate)(const zel_tracer_desc_t *description, void **tracer);
     ze_result_t (*pfnDestroy)(void *tracer);
-    ze_result_t (*pfnSetPrologues)(void *tracer, void *callbacks);
-    ze_result_t (*pfnSetEpilogues)(void *tracer, void *callbacks);
+    ze_result_t (*pfnSetPrologues)(void *tracer, const void *callbacks);
+    ze_result_t (*pfnSetEpilogues)(void *tracer, const void *callbacks);
     ze_result_t (*pfnSetEnabled)(void *tracer, uint8_t enable);
 } zel_tracer_dditable_t;
-
-/* The answer of every tracing function: there is no tracing layer in here. */
-ze_result_t gs_no_tracing(const char *function);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "intel/intel.h"
 #include "memory/resources.h"
 
 /* --- Graphs ------------------------------------------------------------------------------------------- */
@@ -119,6 +120,8 @@ ze_result_t gs_zeGraphGetPrimaryCommandListExt(ze_graph_handle_t hGraph, ze_comm
 static ze_result_t choose_detail(const void *next, bool *detailed) {
     const ze_record_replay_graph_ext_dump_desc_t *desc =
         gs_find_next(next, ZE_STRUCTURE_TYPE_RECORD_REPLAY_GRAPH_EXT_DUMP_DESC);
+    if (desc == NULL)
+        desc = gs_find_next(next, ZEX_STRUCTURE_TYPE_RECORD_REPLAY_GRAPH_EXP_DUMP_DESC);
     *detailed = true;
     if (next == NULL)
         return ZE_RESULT_SUCCESS;

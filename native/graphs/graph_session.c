@@ -124,7 +124,8 @@ static ze_result_t end_primary(gs_graph *graph, ze_graph_handle_t *ended) {
     const bool unjoined = has_unjoined_forks(graph);
     end(graph, unjoined || graph->is_broken ? GS_GRAPH_INVALID : GS_GRAPH_COMPLETE);
     graph->is_implicit = false;
-    *ended = (ze_graph_handle_t)graph;
+    if (ended != NULL)
+        *ended = (ze_graph_handle_t)graph;
     if (graph->is_broken)
         return gs_fail(ZE_RESULT_ERROR_GRAPH_CAPTURE_INVALIDATED,
                        "zeCommandListEndGraphCaptureExt: the graph is incomplete, because memory ran out");
@@ -149,6 +150,8 @@ ze_result_t gs_zeCommandListEndGraphCaptureExt(ze_command_list_handle_t hCommand
     else if (graph->primary != list)
         result = gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                          "zeCommandListEndGraphCaptureExt: the capture ends on the list on which it began, not on a fork");
+    else if (phGraph == NULL && graph->is_implicit)
+        result = gs_fail_pointer(GS_FN_zeCommandListEndGraphCaptureExt, "phGraph"); /* else nobody could destroy it */
     else
         result = end_primary(graph, phGraph);
     gs_capture_unlock();

@@ -235,6 +235,7 @@ static void release(gs_allocation *allocation) {
         gs_memory_count_shared(allocation, -1);
     if ((allocation->backing <= GS_BACKING_FILE && !allocation->imported) || allocation->backing == GS_BACKING_KIND)
         gs_memory_uncharge(allocation->charged, allocation->size);
+    free(allocation->ipc_handle);
     free(allocation);
 }
 

@@ -27,6 +27,8 @@ typedef struct gs_deferred {
     struct gs_drain_snapshot *snapshot; /* NULL: there was no memory for them, and the context must be idle */
 } gs_deferred;
 
+typedef struct gs_ipc_handle gs_ipc_handle; /* ipc_handle.c */
+
 typedef struct gs_allocation {
     char *base;
     uint64_t size; /* bytes the caller asked for */
@@ -46,6 +48,7 @@ typedef struct gs_allocation {
     const gs_host_stack *allocated_by; /* checked mode; NULL: not known */
     uint64_t written_until; /* checked mode: how many of its first bytes were initialised ... */
     uint64_t written_when;  /* ... when this was the number of check/uninitialised.c's changes */
+    gs_ipc_handle *ipc_handle; /* NULL: nobody has asked for it */
     gs_resident *resident; /* shared memory: what of it counts as memory of which device */
     gs_deferred deferred;
 } gs_allocation;

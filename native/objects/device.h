@@ -7,8 +7,12 @@
 #include "runtime/thread_pool.h"
 #include "threads/affinity.h"
 
+typedef struct gs_device_handles gs_device_handles; /* answers.c, which keeps what Python once answered */
+
 typedef struct gs_driver {
     gs_object object;
+    void *_Atomic properties;
+    gs_device_handles *_Atomic devices;
     struct gs_context *default_context; /* all devices; made on first use */
     struct gs_device *needs_kind; /* its first device that is not the CPU's, or NULL */
     _Atomic uint32_t resets; /* of its devices, that the program has not been told of by zeDeviceGetStatus */
@@ -29,6 +33,8 @@ typedef struct gs_device {
     uint32_t queue_groups;        /* ordinals below this are valid; 0 computes, the others only copy */
     uint32_t queues_per_group;
     _Atomic bool was_reset; /* and the program has not been told; of a root device */
+    void *_Atomic properties[2]; /* with times in nanoseconds, and in cycles */
+    gs_device_handles *_Atomic subdevices;
 } gs_device;
 
 enum { GS_ORDINAL_COMPUTE = 0 };

@@ -18,6 +18,16 @@ typedef struct gs_event_pool {
     uint8_t *used; /* indices at which this process created an event before */
 } gs_event_pool;
 
+/* How a word of memory must compare with a value. */
+typedef enum gs_comparison { GS_AT_LEAST, GS_EQUAL, GS_NOT_EQUAL, GS_GREATER, GS_LESS, GS_AT_MOST } gs_comparison;
+
+typedef struct gs_word_test {
+    void *word;
+    uint64_t value;
+    gs_comparison comparison;
+    bool is_narrow; /* 32 bits, not 64 */
+} gs_word_test;
+
 typedef enum gs_event_mode {
     GS_EVENT_PLAIN,    /* a word that is signalled or not */
     GS_EVENT_COUNTER,  /* follows the counter of the list that signalled it last */
@@ -34,6 +44,8 @@ typedef struct gs_event {
     gs_heap mapped; /* the other process's heap, for an opened IPC event */
     _Atomic uint64_t *external;
     uint64_t external_value, external_increment; /* increment 0: the first signal makes it GS_EVENT_COUNTER */
+    gs_comparison external_comparison; /* of the word with external_value */
+    bool external_is_narrow;
     ze_event_counter_based_flags_t counter_flags;
     ze_event_scope_flags_t signal_scope, wait_scope;
     bool timestamps;
@@ -53,6 +65,9 @@ typedef struct gs_target {
     uint64_t resolved;   /* what the counter must reach: fixed at append, or when the waiting list runs */
     _Atomic uint64_t *word; /* of the application, in the place of the counter's */
 } gs_target;
+
+/* An event without a handle that is complete while a word fits; NULL if there is no memory, with the error recorded. */
+gs_event *gs_event_of_word(gs_context *context, const gs_word_test *test);
 
 void gs_target_take(gs_event *event, gs_target *target);
 void gs_target_copy(const gs_target *original, gs_target *copy);

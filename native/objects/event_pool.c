@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "check/order/order.h"
+#include "intel/intel.h"
 #include "memory/memory_file.h"
 #include "memory/page.h"
 #include "memory/resources.h"
@@ -212,12 +213,37 @@ ze_result_t gs_zeEventCreate(ze_event_pool_handle_t hEventPool, const ze_event_d
     return ZE_RESULT_SUCCESS;
 }
 
+gs_event *gs_event_of_word(gs_context *context, const gs_word_test *test) {
+    gs_event *event = new_event(context, NULL);
+    if (event == NULL)
+        return NULL;
+    if (!follow_counters(event)) {
+        gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to wait for a word of memory");
+        gs_object_close(event);
+        return NULL;
+    }
+    event->mode = GS_EVENT_EXTERNAL;
+    event->external = test->word;
+    event->external_value = test->value;
+    event->external_comparison = test->comparison;
+    event->external_is_narrow = test->is_narrow;
+    return event;
+}
+
+/* A struct of the chain, by the type that the specification gives it or by that of Intel's driver. */
+static const void *find_either(const void *next, ze_structure_type_t type, ze_structure_type_t of_intel) {
+    const void *found = gs_find_next(next, type);
+    return found != NULL ? found : gs_find_next(next, of_intel);
+}
+
 /* The application's own word, for an event that completes when it reaches a value. */
 static ze_result_t use_external(gs_event *event, const void *next) {
     const ze_event_counter_based_external_sync_allocation_desc_t *sync =
-        gs_find_next(next, ZE_STRUCTURE_TYPE_EVENT_COUNTER_BASED_EXTERNAL_SYNC_ALLOCATION_DESC);
+        find_either(next, ZE_STRUCTURE_TYPE_EVENT_COUNTER_BASED_EXTERNAL_SYNC_ALLOCATION_DESC,
+                    ZEX_STRUCTURE_COUNTER_BASED_EVENT_EXTERNAL_SYNC_ALLOC_PROPERTIES);
     const ze_event_counter_based_external_aggregate_storage_desc_t *storage =
-        gs_find_next(next, ZE_STRUCTURE_TYPE_EVENT_COUNTER_BASED_EXTERNAL_AGGREGATE_STORAGE_DESC);
+        find_either(next, ZE_STRUCTURE_TYPE_EVENT_COUNTER_BASED_EXTERNAL_AGGREGATE_STORAGE_DESC,
+                    ZEX_STRUCTURE_COUNTER_BASED_EVENT_EXTERNAL_STORAGE_ALLOC_PROPERTIES);
     if (sync == NULL && storage == NULL)
         return ZE_RESULT_SUCCESS;
     if (sync != NULL && storage != NULL)

@@ -285,6 +285,9 @@ ze_result_t gs_zeCommandListAppendLaunchKernelWithParameters(ze_command_list_han
 static ze_result_t set_arguments(enum gs_function function, gs_kernel *kernel, void **values) {
     const gs_entry_point *entry_point = kernel->entry_point;
     ze_result_t result = ZE_RESULT_SUCCESS;
+    if (values == NULL && entry_point->argument_count > 0)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER, "%s: pArguments is null, but kernel '%s' has %u arguments",
+                       gs_function_names[function], entry_point->name, entry_point->argument_count);
     for (uint32_t each = 0; each < entry_point->argument_count && result == ZE_RESULT_SUCCESS; each++) {
         const gs_argument *argument = &entry_point->arguments[each];
         if (argument->kind != GS_ARGUMENT_LOCAL)

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "abi/tracer.h"
 #include "threads/lock.h"
 
 static bool abandoned;
@@ -48,6 +49,7 @@ static void abandon(void) {
 
 static void after_fork_in_child(void) {
     gs_locks_renew();
+    gs_tracers_after_fork();
     gs_activity_after_fork();
     gs_faults_after_fork();
     gs_watchdog_after_fork();

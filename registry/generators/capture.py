@@ -36,6 +36,7 @@ LOADER_FUNCTIONS = (
     "zelSetDriverTeardown",
     "zelTracerCreate",
     "zelTracerDestroy",
+    "zelTracerResetAllCallbacks",
     "zelTracerSetEnabled",
     "zelTracerSetEpilogues",
     "zelTracerSetPrologues",

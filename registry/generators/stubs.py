@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from registry.checks import Check, CheckKind, checks_of, expression, losses_of
+from registry.checks import MORE_VALUES, Check, CheckKind, checks_of, expression, losses_of
 from registry.generators.functions import NOTICE, prototype
+from registry.generators.tracer import noun
 from registry.load import load
 from registry.model import Function, Parameter, Registry
 from registry.watches import watches_of
@@ -19,7 +20,7 @@ def generate(namespace: str) -> Iterator[str]:
     registry = load()
     functions = [f for f in registry.functions.values() if f.namespace == namespace]
     yield NOTICE
-    yield '#include "abi/abi.h"\n#include "check/host/host.h"\n'
+    yield '#include "abi/abi.h"\n#include "check/host/host.h"\n#include "tracer.h"\n'
     yield from _enum_tests(functions, registry)
     for function in functions:
         yield from _stub(function, registry)
@@ -33,7 +34,8 @@ def _enum_tests(functions: list[Function], registry: Registry) -> Iterator[str]:
         enum = registry.enum_of(type_name)
         assert enum is not None
         yield f"static bool is_{type_name}(uint32_t value)\n{{\n    switch (value) {{"
-        for value in sorted({value for _, value in enum.known}):
+        known = {value for _, value in enum.known}
+        for value in sorted({*known, *MORE_VALUES.get(type_name, ())}):
             yield f"    case 0x{value:x}:"
         yield "        return true;\n    default:\n        return false;\n    }\n}\n"
 
@@ -41,10 +43,13 @@ def _enum_tests(functions: list[Function], registry: Registry) -> Iterator[str]:
 def _stub(function: Function, registry: Registry) -> Iterator[str]:
     yield f"GS_PUBLIC {prototype(function, function.name)}"
     yield "{"
+    arguments = ", ".join(parameter.name for parameter in function.parameters)
+    if noun(function.name) is not None:
+        yield "    if (gs_is_traced())"
+        yield f"        return gs_traced_{function.name}({arguments});"
     for check in checks_of(function):
         yield from _check(check, function, registry)
     yield from _loss(function, registry)
-    arguments = ", ".join(parameter.name for parameter in function.parameters)
     before, after = watches_of(function)
     if before or after:
         yield from _watched_call(function, registry, arguments)

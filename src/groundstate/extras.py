@@ -10,6 +10,9 @@ import ctypes
 
 from groundstate._raw import TypedStructure
 
+MODULE_FORMAT_OPENCL_C = 3
+"""A `ze_module_format_t` for OpenCL C, which Intel's driver calls ZE_MODULE_FORMAT_OCLC."""
+
 
 class ProcessActivity(TypedStructure):
     """Chained to a `zes_process_state_t`: how long the device worked for the process so far.

@@ -16,6 +16,7 @@ import groundstate as gs
 from groundstate import standin, ze
 from groundstate.cli.main import main
 from groundstate.cli.parser import plain_sentence
+from groundstate.compiler.opencl.frontend import compile_opencl
 
 COMMANDS = ("info", "doctor", "run", "env")
 
@@ -252,6 +253,52 @@ def test_run_says_why_something_serious_failed(
     said = done.stderr.splitlines()
     assert len(said) == lines
     assert all("1125899906842624 bytes" in line for line in said[:2])
+
+
+MODULES = """
+import ctypes, sys
+import groundstate as gs
+from groundstate import ze
+
+device = gs.devices()[0]
+with gs.Context(device) as context:
+    for form in (9, ze.ZE_MODULE_FORMAT_IL_SPIRV):
+        spirv = bytes.fromhex(sys.argv[1])
+        text = ctypes.create_string_buffer(spirv)
+        description = ze.ze_module_desc_t(
+            format=form, inputSize=len(spirv), pInputModule=ctypes.addressof(text)
+        )
+        module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+        where = context.handle, device.handle
+        ze.zeModuleCreate(*where, ctypes.byref(description), ctypes.byref(module), None)
+    description = ze.ze_kernel_desc_t(pKernelName=b"user")
+    print(ze.zeKernelCreate(module, ctypes.byref(description), ctypes.byref(kernel)))
+    ze.zeModuleDestroy(module)
+"""
+
+UNLINKED = "int elsewhere(int a); kernel void user(global int *a) { *a = elsewhere(*a); }"
+
+
+def test_run_says_why_a_module_cannot_be_used() -> None:
+    spirv = compile_opencl(UNLINKED).hex()
+    done = groundstate("run", "--", sys.executable, "-c", MODULES, spirv)
+    assert done.stdout == f"{int(ze.ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED)}\n", done.stderr
+    first, second = done.stderr.splitlines()
+    assert "zeModuleCreate: desc->format has the unknown value 0x9" in first
+    assert "kernel 'user' needs elsewhere, which the module imports" in second
+
+
+@pytest.mark.parametrize(
+    ("options", "value", "is_said"),
+    [([], "1", True), ([], "0", False), (["--quiet"], "1", False), (["--real-loader"], "1", False)],
+)
+def test_run_names_the_option_for_a_loaders_layers(
+    options: list[str], value: str, is_said: bool
+) -> None:
+    done = groundstate("run", *options, "--", "true", ZE_ENABLE_VALIDATION_LAYER=value)
+    assert (done.returncode, done.stdout) == (0, "")
+    said = "ZE_ENABLE_VALIDATION_LAYER: only a real loader knows this" in done.stderr
+    assert (said, "--real-loader" in done.stderr) == (is_said, is_said)
 
 
 def test_run_passes_the_exit_status_on() -> None:

@@ -175,3 +175,8 @@ print(count.value, "device")
 def shared_memory_of_the_driver() -> set[str]:
     """The segments that a process of the driver could have left behind."""
     return {name for name in os.listdir("/dev/shm") if "groundstate" in name}
+
+
+def test_tracers_see_calls(route: Route) -> None:
+    """The system's loader is the judge: with it, its own tracing layer calls the callbacks."""
+    assert succeeded(route.run("tracers", env={"ZE_ENABLE_TRACING_LAYER": "1"})) == "tracers ok\n"

@@ -88,6 +88,14 @@ static bool is_set(const char *variable) {
  * it are recorded and hooked, too; the recording has what the driver answered. What an older loader does not have it gets
  * from the driver itself: ours could not call on. */
 static gc_function get_next_address;
+static bool is_recorded;
+
+static bool is_of_api(const char *name) {
+    for (int each = 0; each < GS_FN_COUNT; each++)
+        if (strcmp(gs_function_names[each], name) == 0)
+            return true;
+    return false;
+}
 
 static gc_function own_function(const char *name) {
     for (int each = 0; each < GS_FN_COUNT; each++) {
@@ -104,6 +112,10 @@ static gc_function own_function(const char *name) {
 
 static ze_result_t get_address(ze_driver_handle_t driver, const char *name, void **address) {
     ze_result_t result = ((ze_pfnDriverGetExtensionFunctionAddress_t)get_next_address)(driver, name, address);
+    if (result == ZE_RESULT_SUCCESS && is_recorded && !is_of_api(name)) {
+        *address = NULL; /* a driver's own function: what it did would be missing in the recording */
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    }
     if (result == ZE_RESULT_SUCCESS) {
         gc_function own = own_function(name);
         if (own != NULL)
@@ -178,6 +190,7 @@ __attribute__((constructor)) static void begin(void) {
     if (!scripted && !recorded)
         return;
     pthread_atfork(NULL, NULL, after_fork);
+    is_recorded = recorded;
     if (recorded)
         record_calls();
     const char *times = getenv("GROUNDSTATE_CAPTURE_TIMES");

@@ -32,6 +32,14 @@ examples:
   groundstate run --any-path -- python3 with_pyzes.py     even if it opens the loader by a path
 """
 
+OF_A_LOADER = (
+    "ZE_ENABLE_LOADER_DEBUG_TRACE",
+    "ZE_ENABLE_LOADER_INTERCEPT",
+    "ZE_ENABLE_VALIDATION_LAYER",
+    "ZEL_ENABLE_LOADER_LOGGING",
+)
+"""Variables that ask for what only a real loader has."""
+
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds `run` to the commands."""
@@ -140,6 +148,13 @@ def run(args: argparse.Namespace) -> int:
         changes = driver_environment(args, any_path=args.any_path)
     except standin.LibraryMissing as problem:
         return complain("run", str(problem))
+    wanted = [name for name in OF_A_LOADER if os.environ.get(name, "0") not in ("", "0")]
+    if wanted and not (args.real_loader or args.quiet):
+        print(
+            f"groundstate: {', '.join(wanted)}: only a real loader knows this; "
+            "run the program with --real-loader",
+            file=sys.stderr,
+        )
     if args.quiet:
         changes[knobs.ERRORS.name] = "0"
     return become(command, {knobs.ERRORS.name: "serious", **os.environ, **changes})

@@ -78,6 +78,30 @@ def read(text: str) -> tuple[str, list[str], list[str]]:
     return " ".join(dict.fromkeys(options)), _few(warnings), _few(errors)
 
 
+def divide(text: str) -> tuple[list[str], str]:
+    """The options of a module in OpenCL C: those of its front end, and those of the device.
+
+    Raises `UnknownOptionError` if a quotation mark has no end.
+
+    >>> divide("-cl-std=CL2.0 -D N=4 -ze-opt-level 1 -g")
+    (['-cl-std=CL2.0', '-D', 'N=4', '-g'], '-ze-opt-level 1 -g')
+    """
+    from groundstate.compiler.opencl import options
+
+    front: list[str] = []
+    device: list[str] = []
+    words = iter(options.split(text))
+    for word in words:
+        if word in options.WITH_VALUE:
+            front += [word, next(words, "")]
+            continue
+        if options.is_option(word):
+            front.append(word)
+        if word in KNOWN or not options.is_option(word):
+            device.append(word)
+    return front, " ".join(device)
+
+
 def _shown(word: str) -> str:
     return word if len(word) <= MOST_CHARACTERS else word[:MOST_CHARACTERS] + "..."
 

@@ -17,11 +17,10 @@ from groundstate.announce import Announced
 from groundstate.checkers import check_names
 from groundstate.driver import (
     build_log,
-    build_options,
+    module_inputs,
     native,
     native_kernel,
     platform,
-    specialization,
 )
 from groundstate.driver.api import (
     NOT_OF_THE_INPUT,
@@ -30,7 +29,6 @@ from groundstate.driver.api import (
     find_in_chain,
     handler,
     pointer_in,
-    read_pointer,
     read_text,
     read_u64,
     take_count,
@@ -46,6 +44,7 @@ if TYPE_CHECKING:
     from groundstate.compiler.program import KernelCode, Program, Signature
     from groundstate.compiler.target import Target
     from groundstate.driver.devices.nvidia.module import GpuModule
+    from groundstate.driver.module_inputs import Input
     from groundstate.driver.native_kernel import Size
 
 _keys = count(1)
@@ -201,50 +200,6 @@ def reap_modules() -> None:
 # --- Building -------------------------------------------------------------------------------------
 
 
-class _Input:
-    """One binary that a module is built from, with its options and constants."""
-
-    def __init__(self, binary: bytes, options: int, constants: int) -> None:
-        self.binary = binary
-        text = read_text(options) if options else ""
-        self.options, self.warnings, self.errors = build_options.read(text)
-        self.constants = specialization.read(constants, binary)
-
-
-def _inputs(description: ze.ze_module_desc_t) -> list[_Input]:
-    """The binaries of a description: one, or those of the module-program extension."""
-    stype = int(ze.ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC)
-    chained = find_in_chain(pointer_in(description, "pNext"), stype)
-    if chained:
-        return _several_inputs(ze.ze_module_program_exp_desc_t.from_address(chained))
-    size, binary = description.inputSize, pointer_in(description, "pInputModule")
-    if not binary:
-        raise Failure(ze.ZE_RESULT_ERROR_INVALID_NULL_POINTER, "desc->pInputModule is null")
-    if not size:
-        raise Failure(ze.ZE_RESULT_ERROR_INVALID_SIZE, "desc->inputSize is 0")
-    options = pointer_in(description, "pBuildFlags")
-    return [_Input(ctypes.string_at(binary, size), options, pointer_in(description, "pConstants"))]
-
-
-def _several_inputs(several: ze.ze_module_program_exp_desc_t) -> list[_Input]:
-    if several.count == 0:
-        raise Failure(ze.ZE_RESULT_ERROR_INVALID_SIZE, "a program of no modules: count is 0")
-    sizes, binaries = pointer_in(several, "inputSizes"), pointer_in(several, "pInputModules")
-    flags, constants = pointer_in(several, "pBuildFlags"), pointer_in(several, "pConstants")
-    if not sizes or not binaries:
-        raise Failure(
-            ze.ZE_RESULT_ERROR_INVALID_NULL_POINTER, "inputSizes and pInputModules must not be null"
-        )
-    return [
-        _Input(
-            ctypes.string_at(read_pointer(binaries + 8 * index), read_u64(sizes + 8 * index)),
-            read_pointer(flags + 8 * index) if flags else 0,
-            read_pointer(constants + 8 * index) if constants else 0,
-        )
-        for index in range(several.count)
-    ]
-
-
 def _checks(description: ze.ze_module_desc_t) -> tuple[str, ...]:
     """What the kernels of a module are checked for."""
     always = knobs.CHECK.get()
@@ -260,7 +215,9 @@ def _checks(description: ze.ze_module_desc_t) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*always, *wanted)))
 
 
-def _build(inputs: list[_Input], is_native: bool, checks: Sequence[str], device: Device) -> Program:
+def _build(
+    inputs: Sequence[Input], is_native: bool, checks: Sequence[str], device: Device
+) -> Program:
     from groundstate.compiler.errors import BuildError
     from groundstate.compiler.program import Program
 
@@ -335,7 +292,7 @@ def zeModuleCreate(hContext: int, hDevice: int, desc: int, phModule: int, phBuil
     reap_modules()
     description = ze.ze_module_desc_t.from_address(desc)
     is_native = description.format == ze.ZE_MODULE_FORMAT_NATIVE
-    inputs = _inputs(description)
+    inputs = module_inputs.read(description)
     lines = [warning for each in inputs for warning in each.warnings]
     try:
         device = platform.device(hDevice)

@@ -426,6 +426,7 @@ def with_arguments(
     groups: tuple[int, int, int],
     size: tuple[int, int, int],
     *values: object,
+    no_array: bool = False,
 ) -> int:
     pointers = handles(
         *(ctypes.addressof(value) if value is not None else 0 for value in values)  # type: ignore[arg-type]
@@ -436,7 +437,7 @@ def with_arguments(
             kernel,
             group_count(*groups),
             ze.ze_group_size_t(*size),
-            pointers,
+            None if no_array else pointers,
             None,
             None,
             0,
@@ -456,6 +457,15 @@ def test_launch_sets_its_arguments_and_group_size(kernels: KernelBench) -> None:
     launch(commands, kernel, 1)  # the kernel has kept both
     finish(commands)
     assert list(out[6:9]) == [4, 2, 1]
+
+
+def test_kernel_without_arguments_needs_no_array(kernels: KernelBench) -> None:
+    commands, size = kernels.immediate(), (1, 1, 1)
+    check(with_arguments(commands, kernels.kernel("empty"), size, size, no_array=True))
+    finish(commands)
+    refused = with_arguments(commands, kernels.kernel("describe"), size, size, no_array=True)
+    assert refused == ze.ZE_RESULT_ERROR_INVALID_NULL_POINTER
+    assert "kernel 'describe' has 1 arguments" in last_error()
 
 
 def test_launch_with_arguments_takes_local_sizes(kernels: KernelBench) -> None:

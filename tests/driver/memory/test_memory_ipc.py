@@ -4,6 +4,7 @@ import ctypes
 import mmap
 import os
 import struct
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -378,3 +379,50 @@ def test_bytes_that_are_no_event_are_refused(bench: Bench, seed: int) -> None:
     result = ze.zeEventPoolOpenIpcHandle(bench.context, pool, ctypes.byref(opened))
     assert result == INVALID
     assert opened.value is None
+
+
+def test_freed_memory_takes_its_handle_along(bench: Bench) -> None:
+    """An allocation at the same address has a handle of its own."""
+    seen: dict[int, set[bytes]] = {}
+    for _ in range(4):
+        pointer = bench.local(1 << 16)
+        kept = {bytes(memory_handle(bench, pointer)) for _ in range(3)}
+        assert len(kept) == 1
+        assert kept.isdisjoint(seen.get(pointer, set()))
+        seen.setdefault(pointer, set()).update(kept)
+        bench.end(pointer)
+        gone = ze.ze_ipc_mem_handle_t()
+        assert ze.zeMemGetIpcHandle(bench.context, pointer, ctypes.byref(gone)) == INVALID
+
+
+def test_handles_of_a_forked_child_name_the_child(bench: Bench) -> None:
+    pointer = bench.local(4096)
+    before = bytes(memory_handle(bench, pointer))
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writer, bytes(memory_handle(bench, pointer)))
+        os._exit(0)
+    os.waitpid(child, 0)
+    found = os.read(reader, 64)
+    os.close(reader)
+    os.close(writer)
+    assert int.from_bytes(found[8:12], "little") == child
+    assert int.from_bytes(before[8:12], "little") == os.getpid()
+
+
+def test_threads_ask_for_handles_at_once(bench: Bench) -> None:
+    pointers = [bench.local(4096) for _ in range(4)]
+    found: list[list[bytes]] = [[] for _ in range(8)]
+
+    def ask(number: int) -> None:
+        for turn in range(200):
+            found[number].append(bytes(memory_handle(bench, pointers[turn % 4])))
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(each == found[0] for each in found)
+    assert len(set(found[0])) == 4

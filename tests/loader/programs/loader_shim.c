@@ -51,27 +51,52 @@ static void check_translation(void *loader, ze_device_handle_t device) {
     REQUIRE(translate(1, NULL, &same) == ZE_RESULT_ERROR_INVALID_NULL_POINTER);
 }
 
-static void check_tracing_is_refused(void *loader) {
+static int calls_seen;
+
+static void on_driver_get(void *params, ze_result_t result, void *user_data, void **instance_data) {
+    (void)params, (void)result, (void)instance_data;
+    *(int *)user_data += 1;
+}
+
+static void check_tracing(void *loader, ze_driver_dditable_t *driver) {
     void *(*tracing)(void);
-    ze_result_t (*enable)(void), (*create)(const void *, void **), (*state)(bool *);
-    ze_result_t (*table)(uint32_t, void *), (*on_init)(void *, uint32_t, void *);
+    ze_result_t (*enable)(void), (*disable)(void), (*state)(bool *);
+    ze_result_t (*table)(uint32_t, void *), (*on_get)(void *, uint32_t, void *);
     *(void **)&tracing = entry(loader, "zeLoaderGetTracingHandle");
     *(void **)&enable = entry(loader, "zelEnableTracingLayer");
-    *(void **)&create = entry(loader, "zelTracerCreate");
+    *(void **)&disable = entry(loader, "zelDisableTracingLayer");
     *(void **)&state = entry(loader, "zelGetTracingLayerState");
     *(void **)&table = entry(loader, "zelGetTracerApiProcAddrTable");
-    *(void **)&on_init = entry(loader, "zelTracerInitRegisterCallback");
+    REQUIRE(tracing() != NULL);
+    *(void **)&on_get = entry(tracing(), "zelTracerDriverGetRegisterCallback");
     bool enabled = true;
-    void *functions[5] = {0}, *tracer = NULL;
-    REQUIRE(tracing() == NULL);
-    REQUIRE(enable() == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
-    REQUIRE(create(&enabled, &tracer) == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
-    REQUIRE(on_init(NULL, 0, NULL) == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
     CHECK(state(&enabled));
     REQUIRE(!enabled);
-    CHECK(table(ZE_API_VERSION_CURRENT, functions));
-    for (int i = 0; i < 5; i++)
-        REQUIRE(functions[i] != NULL);
+    CHECK(enable());
+    CHECK(state(&enabled));
+    REQUIRE(enabled);
+    CHECK(disable());
+
+    struct {
+        ze_result_t (*create)(const void *, void **), (*destroy)(void *);
+        ze_result_t (*set_prologues)(void *, void *), (*set_epilogues)(void *, void *);
+        ze_result_t (*set_enabled)(void *, ze_bool_t);
+    } functions;
+    CHECK(table(ZE_API_VERSION_CURRENT, &functions));
+    struct {
+        uint32_t stype;
+        const void *next;
+        void *user_data;
+    } description = {1, NULL, &calls_seen};
+    void *tracer = NULL;
+    CHECK(functions.create(&description, &tracer));
+    CHECK(on_get(tracer, 1, on_driver_get));
+    CHECK(functions.set_enabled(tracer, true));
+    uint32_t count = 0;
+    CHECK(driver->pfnGet(&count, NULL));
+    CHECK(functions.set_enabled(tracer, false));
+    REQUIRE(calls_seen == 1);
+    CHECK(functions.destroy(tracer));
 }
 
 static void check_teardown_list(void *loader) {
@@ -122,7 +147,7 @@ int main(int count, char **arguments) {
     CHECK(driver.pfnGet(&one, &first_driver));
     CHECK(device.pfnGet(first_driver, &one, &first_device_found));
     check_translation(loader, first_device_found);
-    check_tracing_is_refused(loader);
+    check_tracing(loader, &driver);
     check_teardown_list(loader);
     return 0;
 }

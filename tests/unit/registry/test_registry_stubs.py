@@ -95,6 +95,16 @@ void gs_host_ending(enum gs_function f, enum gs_kind kind, void *handle) {}
 void gs_host_ended(enum gs_function f, const void *handle, ze_result_t result) {}
 void gs_host_freeing(enum gs_function f, const void *start) {}
 void gs_host_freed(enum gs_function f, const void *start, ze_result_t result) {}
+#include "abi/tracer.h"
+_Atomic bool gs_some_tracer_is_enabled;
+bool gs_is_inside_a_traced_call(void) { return true; }
+void gs_traced_call_begin(gs_traced_call *call, enum gs_function f, void **params) {}
+void gs_traced_call_end(gs_traced_call *call, void **params, uintptr_t result) {}
+ze_result_t gs_tracer_register(const char *name, void *tracer, uint32_t when, enum gs_function f,
+                               gs_tracer_callback callback)
+{
+    return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+}
 """
 
 
@@ -103,7 +113,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     folder = tmp_path_factory.mktemp("stubs")
     stand_in, built = folder / "stand_in.c", folder / "libstubs.so"
     stand_in.write_text(STAND_IN)
-    names = ("functions", "tables", "stubs_ze", "stubs_zes", "stubs_zet", "stubs_zer")
+    names = ("functions", "tables", "stubs_ze", "stubs_zes", "stubs_zet", "stubs_zer", "tracer")
     sources = [str(NATIVE / "generated" / f"{name}.c") for name in names]
     flags = "-std=gnu11 -O1 -fPIC -fvisibility=hidden -Wall -Wextra -Werror -shared -Wl,-z,defs"
     command = ["gcc", *flags.split(), f"-I{NATIVE}", str(stand_in), *sources, "-o", str(built)]

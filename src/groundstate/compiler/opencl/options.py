@@ -151,6 +151,16 @@ def parse(words: Sequence[str] | str) -> Options:
     return options
 
 
+def is_option(word: str) -> bool:
+    """Whether a word is one of these options, with its value if it has one."""
+    return bool(
+        word[:2] in WITH_VALUE
+        or word.startswith("-cl-std=")
+        or word in FLAGS
+        or WARNING.fullmatch(word)
+    )
+
+
 def split(text: str) -> list[str]:
     """The words of a text, in which blanks may stand between quotation marks."""
     import shlex
