@@ -52,6 +52,13 @@ def test_widened_number_that_changes_is_shifted() -> None:
     assert wide_products.use(given) == given
 
 
+def test_lower_half_of_register_is_shifted() -> None:
+    given = function(
+        "ld.param.b64 \t%rd1, [p];", "cvt.s64.s32 \t%rd2, %rd1;", "shl.b64 \t%rd3, %rd2, 2;"
+    )
+    assert wide_products.use(given) == given
+
+
 def test_product_on_two_ways_is_computed_once() -> None:
     found = wide_products.use(
         function(

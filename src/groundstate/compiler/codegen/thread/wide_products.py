@@ -69,7 +69,8 @@ def _widened(definitions: dict[str, list[Definition]], register: str) -> tuple[s
         return None
     number = only[0].operands
     is_fixed = len(definitions.get(number, [])) == 1
-    return (_WIDENED[only[0].operation], number) if is_fixed else None
+    is_narrow = number.startswith("%r") and number[2:].isdigit()  # not the lower half of another
+    return (_WIDENED[only[0].operation], number) if is_fixed and is_narrow else None
 
 
 def _written_once(
