@@ -17,8 +17,8 @@ static ze_result_t refuse(gs_gpu *gpu, gs_cu_result result) {
 GS_EXPORT ze_result_t gs_gpu_module_build(gs_device *device, const char *ptx, char *log, uint32_t capacity, void **cubin,
                                           uint64_t *size) {
     gs_gpu *gpu = gs_gpu_of(device);
-    int options[] = {GS_CU_JIT_ERROR_LOG_BUFFER, GS_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void *values[] = {log, (void *)(uintptr_t)capacity}, *made = NULL;
+    int options[] = {GS_CU_JIT_ERROR_LOG_BUFFER, GS_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, GS_CU_JIT_GENERATE_LINE_INFO};
+    void *values[] = {log, (void *)(uintptr_t)capacity, (void *)1}, *made = NULL;
     size_t bytes = 0;
     gs_cu_link link = NULL;
     log[0] = 0;
@@ -27,7 +27,7 @@ GS_EXPORT ze_result_t gs_gpu_module_build(gs_device *device, const char *ptx, ch
         return ZE_RESULT_SUCCESS;
     if (!gs_gpu_enter(gpu))
         return ZE_RESULT_ERROR_DEVICE_LOST;
-    gs_cu_result result = gs_cu.link_create(2, options, values, &link);
+    gs_cu_result result = gs_cu.link_create(3, options, values, &link);
     if (result == GS_CU_SUCCESS) {
         result = gs_cu.link_add(link, GS_CU_JIT_INPUT_PTX, ptx, strlen(ptx) + 1, "kernels.ptx", 0, NULL, NULL);
         if (result == GS_CU_SUCCESS)

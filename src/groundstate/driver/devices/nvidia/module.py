@@ -88,7 +88,7 @@ class GpuModule:
         program.cache.put(gpu_code.describe(self.ptx), image, *self.key)
 
     def __del__(self) -> None:
-        if self.handle:
+        if self.handle and native_gpu is not None:  # None: at the end of the interpreter
             native_gpu.module_unload(self.device, self.handle, self.generation)
 
     def kernel(self, name: str) -> GpuKernel:
