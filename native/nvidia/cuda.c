@@ -25,6 +25,12 @@ static bool find_functions(void *library, const char **missing) {
     *(void **)&gs_cu.graph_exec_destroy = dlsym(library, "cuGraphExecDestroy");
     gs_cu.has_graphs = gs_cu.capture_begin != NULL && gs_cu.capture_end != NULL && gs_cu.graph_instantiate != NULL &&
                        gs_cu.graph_launch != NULL && gs_cu.graph_destroy != NULL && gs_cu.graph_exec_destroy != NULL;
+    *(void **)&gs_cu.link_create = dlsym(library, "cuLinkCreate_v2");
+    *(void **)&gs_cu.link_add = dlsym(library, "cuLinkAddData_v2");
+    *(void **)&gs_cu.link_complete = dlsym(library, "cuLinkComplete");
+    *(void **)&gs_cu.link_destroy = dlsym(library, "cuLinkDestroy");
+    gs_cu.has_linker =
+        gs_cu.link_create != NULL && gs_cu.link_add != NULL && gs_cu.link_complete != NULL && gs_cu.link_destroy != NULL;
     return true;
 }
 

@@ -16,6 +16,7 @@ typedef struct gs_cu_function *gs_cu_function;
 typedef struct gs_cu_stream *gs_cu_stream;
 typedef struct gs_cu_event *gs_cu_event;
 typedef struct gs_cu_graph *gs_cu_graph;
+typedef struct gs_cu_link *gs_cu_link;
 typedef struct gs_cu_graph_exec *gs_cu_graph_exec;
 
 enum {
@@ -42,6 +43,8 @@ enum {
     GS_CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4,
     GS_CU_JIT_ERROR_LOG_BUFFER = 5,
     GS_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
+    GS_CU_JIT_GENERATE_LINE_INFO = 13,
+    GS_CU_JIT_INPUT_PTX = 1,
 
     GS_CU_MEMORYTYPE_HOST = 1,
     GS_CU_MEMORYTYPE_UNIFIED = 4,
@@ -165,6 +168,13 @@ typedef struct gs_cuda {
     gs_cu_result (*graph_destroy)(gs_cu_graph graph);
     gs_cu_result (*graph_exec_destroy)(gs_cu_graph_exec graph);
     bool has_graphs;
+    /* Likewise: PTX becomes a cubin that can be kept. All or none. */
+    gs_cu_result (*link_create)(unsigned count, int *options, void **values, gs_cu_link *link);
+    gs_cu_result (*link_add)(gs_cu_link link, int kind, const void *data, size_t size, const char *name, unsigned count,
+                             int *options, void **values);
+    gs_cu_result (*link_complete)(gs_cu_link link, void **cubin, size_t *size);
+    gs_cu_result (*link_destroy)(gs_cu_link link);
+    bool has_linker;
     int device_total; /* devices that the library knows */
 } gs_cuda;
 

@@ -11,6 +11,7 @@ import sys
 from types import ModuleType
 
 from groundstate.compiler.errors import BuildError
+from groundstate.compiler.light_dataclass import replace
 from groundstate.compiler.program import Program
 from groundstate.compiler.program.ptx_program import PtxArgument, PtxKernel, PtxModule
 from groundstate.compiler.target import ANY_CPU, Target
@@ -29,9 +30,9 @@ LOCAL_BYTES = 4
 
 
 def nvptx(sm: int) -> Target:
-    """A target; which one does not matter, as nothing is compiled."""
+    """A target that is called a GPU; nothing is compiled for it."""
     assert sm == 90, "the stand-in has compute capability 9.0"
-    return ANY_CPU
+    return replace(ANY_CPU, cpu="sm_90", compute_capability=sm)
 
 
 def _kernel(program: Program, name: str) -> PtxKernel:

@@ -9,13 +9,16 @@ from pathlib import Path
 
 from groundstate.cli.commands import COMMANDS
 from groundstate.cli.errors import complain, describe, say
+from groundstate.compiler.errors import BuildError
 from groundstate.compiler.spirv import InvalidModule, Module, read
 from groundstate.compiler.spirv.assembly import assembly
 from groundstate.compiler.spirv.disassemble import Disassembler, disassemble
 
+DEFAULT_GPU = "sm_90"
 DESCRIPTION = """\
 Shows a SPIR-V module as text: its kernels, functions, variables and structures, with types and
-constants written out where they are used.
+constants written out where they are used. Or what becomes of its kernels on NVIDIA's GPUs, none of
+which need be there: PTX, and, with ptxas and nvdisasm of the CUDA toolkit, the machine code (SASS).
 """
 
 EXAMPLES = """\
@@ -24,6 +27,8 @@ examples:
   groundstate dis k.spv --function add     one function or kernel
   groundstate dis k.spv --raw              every instruction, in SPIR-V's assembly language
   groundstate dis - < k.spv                from standard input
+  groundstate dis k.spv --ptx              PTX of all kernels
+  groundstate dis k.spv --sass sm_80       machine code of a GPU
 """
 
 
@@ -40,6 +45,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--raw", action="store_true", help="show the bare instructions, all of them")
     how.add_argument("--function", metavar="NAME", help="show only this function or kernel")
+    for flag, what in (("--ptx", "PTX"), ("--sass", "machine code, by the CUDA toolkit's tools")):
+        how.add_argument(
+            flag,
+            metavar="GPU",
+            nargs="?",
+            const=DEFAULT_GPU,
+            help=f"show all kernels as {what}, for a GPU (default: {DEFAULT_GPU})",
+        )
     parser.add_argument(
         "--words",
         action="store_true",
@@ -55,11 +68,30 @@ def run(args: argparse.Namespace) -> int:
     except OSError as problem:
         return complain("dis", describe(problem, args.file))
     try:
-        for line in lines(data, args.raw or args.words, args.function, args.words):
+        if args.ptx or args.sass:
+            found = iter(
+                for_gpu(data, args.ptx or args.sass, bool(args.sass)).expandtabs().splitlines()
+            )
+        else:
+            found = lines(data, args.raw or args.words, args.function, args.words)
+        for line in found:
             say(line)
-    except (InvalidModule, LookupError) as problem:
+    except (InvalidModule, LookupError, BuildError) as problem:
         return complain("dis", f"{args.file}: {problem}")
     return 0
+
+
+def for_gpu(data: bytes, gpu: str, is_sass: bool) -> str:
+    """PTX or SASS of all kernels for a GPU. Raises BuildError."""
+    from groundstate.cli import cuda_tools
+    from groundstate.compiler.program.ptx_program import compile_ptx
+    from groundstate.compiler.target import nvptx
+
+    target = nvptx.named(gpu)
+    if target is None:
+        raise BuildError(f"'{gpu}' is no GPU; name one by its compute capability, as sm_90")
+    ptx = compile_ptx(data, sm=target.compute_capability).text
+    return cuda_tools.sass(ptx, target.cpu) if is_sass else ptx
 
 
 def lines(data: bytes, raw: bool, function: str | None, words: bool = False) -> Iterator[str]:

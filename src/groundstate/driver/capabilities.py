@@ -87,6 +87,8 @@ def zeDeviceGetModuleProperties(hDevice: int, pModuleProperties: int) -> None:
         from groundstate.driver.devices.nvidia import properties as gpus
 
         gpus.write_module(properties, device.gpu, _float_flags(), PRINTF_BUFFER_SIZE)
+        kernels = identity("native kernels", NATIVE_KERNEL_FORMAT, f"sm_{device.gpu.sm}")
+        write_bytes(properties.nativeKernelSupported.id, kernels)
         MODULE_EXTENSIONS.fill(properties, device)
         return
     properties.spirvVersionSupported = 1 << 16 | 4

@@ -226,8 +226,6 @@ def _build(
         from groundstate.compiler.target.nvptx import nvptx
 
         checks, target = (), nvptx(device.gpu.sm)  # what checkers need of a launch is the CPU's
-        if is_native:
-            raise BuildError("a GPU takes SPIR-V only: ZE_MODULE_FORMAT_IL_SPIRV")
     errors = [error for each in inputs for error in each.errors]
     if errors:
         raise BuildError("\n".join(errors))
@@ -356,11 +354,6 @@ def share_variables(modules: Sequence[Module]) -> None:
 @handler
 def zeModuleGetNativeBinary(hModule: int, pSize: int, pModuleNativeBinary: int) -> None:
     module = of_handle(hModule)
-    if module.is_of_gpu:
-        raise Failure(
-            ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
-            "modules of NVIDIA's GPUs have no native binary; keep the SPIR-V",
-        )
     answer_bytes(module.program.native_binary(), pSize, pModuleNativeBinary)
 
 
@@ -432,11 +425,6 @@ def zeModuleGetFunctionPointer(hModule: int, pFunctionName: int, pfnFunction: in
     from groundstate.compiler.errors import BuildError
 
     name = read_text(pFunctionName)
-    if of_handle(hModule).is_of_gpu:
-        raise Failure(
-            ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
-            "functions of a GPU have no address for the host",
-        )
     try:
         pointer = of_handle(hModule).program.function_pointer(name)
     except BuildError as problem:

@@ -218,3 +218,45 @@ def test_lanes_with_one_counter_add_once() -> None:
 def test_reciprocal_root_is_one_instruction() -> None:
     source = "kernel void k(global float *a) { *a = rsqrt(*a); }"
     assert lines(source, "sqrt") == ["rsqrt.approx.f32"]
+
+
+LINES = """\
+float twice(float x) {
+    return x * 2
+        + 1;
+}
+kernel void first(global float *a) {
+    a[get_global_id(0)] = twice(a[get_global_id(0)]);
+}
+kernel void second(global float *a, global float *b) {
+    b[get_global_id(0)] = a[get_global_id(0)]
+        / b[get_global_id(0)];
+}
+"""
+
+
+def test_lines_of_the_source_are_in_the_ptx() -> None:
+    text = compile_ptx(compile_opencl(LINES, options=["-g"]), sm=90).text
+    (file,) = re.findall(r'^\s*\.file\s+(\d+) "[^"]*"$', text, re.MULTILINE)
+    entries = re.split(r"\.visible \.entry (\w+)", text)[1:]
+    found = {
+        name: {int(each) for each in re.findall(rf"\.loc\s+{file} (\d+) ", body)}
+        for name, body in zip(entries[::2], entries[1::2], strict=True)
+    }
+    assert 6 in found["first"]
+    assert found["first"] & {2, 3}
+    assert {9, 10} <= found["second"]
+    assert not found["first"] & {9, 10}
+    assert ", debug" not in text
+
+
+def test_lines_change_no_instruction() -> None:
+    spirv = [compile_opencl(LINES, options=options) for options in (["-g"], [])]
+    with_lines, without = (compile_ptx(each, sm=90).text for each in spirv)
+    assert ".loc" not in without
+    assert instructions(with_lines) == instructions(without)
+
+
+def instructions(text: str) -> list[str]:
+    """The lines of PTX that are instructions."""
+    return re.findall(r"^\t(?:@!?%p\d+ )?[a-z][^\n]*;$", text, re.MULTILINE)

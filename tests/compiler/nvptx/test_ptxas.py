@@ -14,11 +14,12 @@ from groundstate.compiler.program.ptx_program import compile_ptx
 from tests.compiler.cases import CASES
 from tests.compiler.instructions.test_instructions import BATCHES
 from tests.compiler.nvptx.ptxas import assemble, find, known
+from tests.compiler.nvptx.test_ptx_text import LINES
 
 ROOT = Path(__file__).parents[3]
 PREBUILT = sorted((ROOT / "tests" / "prebuilt" / "compiler").rglob("*.zip"))
 SOURCES = sorted((ROOT / "benchmarks" / "kernels" / "sources").rglob("*.cl"))
-REFUSED = ("arrays of variable length", "a tile lies in", "a barrier among several groups")
+REFUSED = ("a tile lies in", "a barrier among several groups")
 """What GPUs do not have, or CPUs neither."""
 MOST_REGISTERS = 255
 EVERY = 8
@@ -70,6 +71,11 @@ def test_kernels_of_cases_for_each_gpu(sm: int) -> None:
 def test_instructions_are_assembled(number: int) -> None:
     for batch in BATCHES[number::EVERY]:
         check(batch.spirv, 90)
+
+
+def test_lines_of_the_source_are_taken() -> None:
+    found = assemble(compile_ptx(compile_opencl(LINES, options=["-g"]), sm=90).text, 90)
+    assert len(found.registers) == 2
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)

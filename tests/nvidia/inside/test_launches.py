@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
-
 import numpy as np
 import pytest
 
 import groundstate as gs
-from groundstate import ze
 from tests.nvidia.inside.conftest import SOURCE
 
 
@@ -128,9 +125,3 @@ def test_launch_on_list_of_cpu_is_refused(
         pytest.raises(gs.LevelZeroError, match="another device"),
     ):
         module["increase"](commands, 1, 1, mixed.alloc_shared(1, "uint32", device=gpu))
-
-
-def test_native_binary_is_unsupported(module: gs.Module) -> None:
-    size = ctypes.c_size_t()
-    result = ze.zeModuleGetNativeBinary(module.handle, ctypes.byref(size), None)
-    assert result == ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE

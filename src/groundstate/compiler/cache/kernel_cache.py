@@ -24,9 +24,17 @@ UNRELATED = ("__pycache__", "opencl")
 """Folders beside the compiler's own that do not change what becomes of SPIR-V."""
 
 PREFERRED = "preferred width"
+OF_GPU = "\0code of a GPU"
+"""Under which the code of all kernels for a GPU is kept: no kernel has such a name."""
 
 Key = tuple[object, ...]
-"""What something is known of: a kernel, by its name; code, also by group size and width."""
+"""What something is known of: a kernel, by its name; code, also by group size and width. Or all
+code for a GPU."""
+
+
+def gpu_key(sm: int, driver: int) -> Key:
+    """What the code for a GPU is kept under: a compute capability, and a version of the driver."""
+    return OF_GPU, sm, driver
 
 
 class KernelCache:

@@ -10,6 +10,9 @@ Metadata changes no code: a kernel with lines is the same machine code as one wi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from groundstate.compiler.ir import Kernel
 from groundstate.compiler.ir.location import Location
 
 FIRST = 100
@@ -26,12 +29,15 @@ Described = tuple[str, int, int, str, int]
 class DebugMetadata:
     """The metadata of one kernel, made as its locations are met."""
 
-    def __init__(self, kernel: str, first: Location) -> None:
-        """`first` is any location of the kernel: it tells the file."""
+    def __init__(
+        self, kernel: str, first: Location, start: int = FIRST, emission: str = "FullDebug"
+    ) -> None:
+        """`first` is any location of the kernel: it tells the file. Nodes are numbered from `start`
+        on. `emission` is what LLVM makes of them."""
         self.locations: dict[Location, int] = {}
         """All locations, with their numbers."""
         self._lines: list[str] = []
-        self._count = FIRST
+        self._count = start
         self._files: dict[str, str] = {}
         self._functions: dict[tuple[str, str], str] = {}
         self._scopes: dict[Location, str] = {}
@@ -43,22 +49,42 @@ class DebugMetadata:
         file = self._file(outermost.file)
         self._unit = self._add(
             f"distinct !DICompileUnit(language: DW_LANG_OpenCL, file: {file}, "
-            'producer: "Groundstate", isOptimized: true, emissionKind: FullDebug, '
-            "nameTableKind: None)"
+            'producer: "Groundstate", isOptimized: true, '
+            f"emissionKind: {emission}, nameTableKind: None)"
         )
         self._type = self._add("!DISubroutineType(types: !{null})")
         self.step = self._function(kernel, file, outermost.line)
         self.run = self._function("run", file, outermost.line)
         self.call = self._add(f"!DILocation(line: {outermost.line}, scope: {self.run})")
         """Where `run` calls `step`."""
-        self._head = [
-            f"!llvm.dbg.cu = !{{{self._unit}}}",
-            f"!llvm.module.flags = !{{{version}, {dwarf}}}",
-        ]
+        self._flags = f"!llvm.module.flags = !{{{version}, {dwarf}}}"
+
+    @staticmethod
+    def of_kernel(
+        kernel: Kernel, start: int = FIRST, emission: str = "FullDebug"
+    ) -> DebugMetadata | None:
+        """The start of a kernel's metadata, if anything is known of its source."""
+        known = (node.location for node in kernel.nodes() if node.location is not None)
+        first = next(known, None)
+        return DebugMetadata(kernel.name, first, start, emission) if first is not None else None
 
     def lines(self) -> list[str]:
-        """The lines of LLVM IR."""
-        return [*self._head, *self._lines]
+        """The lines of LLVM IR for a module of its own."""
+        return DebugMetadata.together([self])
+
+    @staticmethod
+    def together(kernels: Sequence[DebugMetadata]) -> list[str]:
+        """The lines of LLVM IR for a module of several kernels; none without kernels."""
+        if not kernels:
+            return []
+        units = ", ".join(each._unit for each in kernels)
+        nodes = [line for each in kernels for line in each._lines]
+        return [f"!llvm.dbg.cu = !{{{units}}}", kernels[0]._flags, *nodes]
+
+    @property
+    def end(self) -> int:
+        """The number of the first node that is not one of these."""
+        return self._count
 
     def table(self) -> list[Described]:
         """The locations in the order of their numbers."""

@@ -61,7 +61,7 @@ from groundstate.compiler.codegen.memory.races import tells, tells_barriers
 from groundstate.compiler.codegen.memory.shadows import has_shadows
 from groundstate.compiler.codegen.memory.tally_table import table_bytes
 from groundstate.compiler.codegen.values import Lanes, Value
-from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.ir import Node
 from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.program.signature import Argument, Signature
 from groundstate.compiler.spirv.types import Pointer, Type
@@ -142,7 +142,7 @@ class KernelWriter:
         self.context = KernelContext(divergence.target)
         self.context.contract = contract
         self.context.subgroups = self.subgroups
-        self.debug = self.context.debug = _debug_metadata(self.kernel)
+        self.debug = self.context.debug = DebugMetadata.of_kernel(self.kernel)
         self.emitter = Emitter(self.kernel, self.divergence, self.context)
         self.emitter.use_rows(rows)
         self.text = self.emitter.text
@@ -480,10 +480,3 @@ class KernelWriter:
         wide = text.vector_type("i64")
         index = text.as_vector(Lanes("i64", self.first_item, 1))
         return text.emit(f"icmp ult {wide} {index}, {text.splat('i64', str(self.items))}")
-
-
-def _debug_metadata(kernel: Kernel) -> DebugMetadata | None:
-    """The start of a kernel's debug metadata, if anything is known of its source."""
-    known = (node.location for node in kernel.nodes() if node.location is not None)
-    first = next(known, None)
-    return DebugMetadata(kernel.name, first) if first is not None else None

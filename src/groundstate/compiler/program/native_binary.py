@@ -13,7 +13,7 @@ from typing import Any
 
 from groundstate import native_binary as envelope
 from groundstate.compiler.cache import kernel_cache
-from groundstate.compiler.cache.kernel_cache import Key
+from groundstate.compiler.cache.kernel_cache import OF_GPU, Key
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.light_dataclass import light_dataclass, replace
 from groundstate.printable import printable
@@ -38,27 +38,27 @@ class NativeBinary:
     known: dict[Key, bytes]
     is_own: bool = True
     """Whether this user's driver made all of the code in it."""
+    machine: str = ""
+    """Of the code: a GPU; nothing: the CPU of this machine."""
 
     def sealed(self) -> bytes:
         """As a program gets it: signed if all of the code is this user's."""
         return envelope.seal(self.pack(), is_own=self.is_own)
 
     @staticmethod
-    def unsealed(binary: bytes) -> NativeBinary:
-        """What is in a binary; BuildError if it may not be run or cannot."""
+    def unsealed(binary: bytes, machine: str = "") -> NativeBinary:
+        """What is in a binary for a machine; BuildError if it may not be run or cannot."""
         try:
             content, is_own = envelope.unseal(binary)
         except envelope.RefusedBinaryError as error:
             raise BuildError(str(error)) from error
-        return replace(NativeBinary.unpack(content), is_own=is_own)
+        return replace(NativeBinary.unpack(content, machine), is_own=is_own)
 
     def pack(self) -> bytes:
-        """All in one piece, with a description of this compiler and this CPU in front."""
-        from groundstate.compiler.target.host import host
-
+        """All in one piece, with a description of this compiler and the machine in front."""
         head = {
             "version": VERSION,
-            "cpu": host().identity,
+            "cpu": self.machine or _this_cpu(),
             "options": self.options,
             "modules": [len(each) for each in self.modules],
             "constants": [
@@ -70,12 +70,12 @@ class NativeBinary:
         return b"".join((_SIZE.pack(len(text)), text, *self.modules, *self.known.values()))
 
     @staticmethod
-    def unpack(content: bytes) -> NativeBinary:
-        """The parts again; BuildError if they are damaged, or not for this compiler and CPU."""
+    def unpack(content: bytes, machine: str = "") -> NativeBinary:
+        """The parts again; BuildError if they are damaged, or not for this compiler and machine."""
         try:
             head, body = _head(content)
-            _check_machine(head)
-            return _parts(head, body)
+            _check_machine(head, machine)
+            return replace(_parts(head, body), machine=machine)
         except (struct.error, ValueError, LookupError, TypeError, RecursionError) as error:
             raise BuildError(f"the native binary is damaged: {error}") from error
 
@@ -89,15 +89,21 @@ def _head(content: bytes) -> tuple[dict[str, Any], bytes]:
     return head, content[end:]
 
 
-def _check_machine(head: Mapping[str, Any]) -> None:
+def _this_cpu() -> str:
     from groundstate.compiler.target.host import host
 
+    return host().identity
+
+
+def _check_machine(head: Mapping[str, Any], machine: str) -> None:
     if head["version"] != VERSION:
         version = _shown(head["version"])
         raise BuildError(f"the native binary is of version {version}; build it again from SPIR-V")
-    if head["cpu"] != host().identity:
-        cpu = _shown(head["cpu"])
-        raise BuildError(f"the native binary is for another CPU ({cpu}); build it from SPIR-V here")
+    if head["cpu"] != (machine or _this_cpu()):
+        kind, other = "GPU" if machine else "CPU", _shown(head["cpu"])
+        raise BuildError(
+            f"the native binary is for another {kind} ({other}); build it from SPIR-V here"
+        )
 
 
 def _shown(text: object) -> str:
@@ -124,8 +130,9 @@ def _parts(head: Mapping[str, Any], body: bytes) -> NativeBinary:
 
 
 def _key(fields: Any) -> Key:
-    _expect(isinstance(fields, list) and len(fields) in (1, 5), "it describes no kernel")
+    _expect(isinstance(fields, list) and len(fields) in (1, 3, 5), "it describes no kernel")
     name, *numbers = fields
+    _expect((name == OF_GPU) == (len(numbers) == 2), "it describes no kernel")
     _expect(isinstance(name, str), "the name of a kernel is no text")
     _expect(all(_is_number(each, MAX_ITEMS) for each in numbers), "a group has no such size")
     return tuple(fields)
@@ -141,6 +148,9 @@ def _constants(given: Any) -> dict[int, bytes]:
 def _check_known(key: Key, piece: bytes) -> None:
     """Holds a description against what `KernelCompiler` writes into it."""
     facts, code = kernel_cache.unpack(piece)
+    if key[0] == OF_GPU:
+        _expect(bool(code), "a GPU has no code")
+        return  # what is said of it is checked against the program: gpu_code.py
     sizes = ("local_bytes", "private_bytes") if len(key) == 1 else ("private_bytes", "saved_bytes")
     _expect(all(_is_number(facts[name], MAX_BYTES) for name in sizes), "a kernel has no such size")
     if len(key) == 1:

@@ -22,7 +22,7 @@ from groundstate.compiler.program.constructors import (
     run_once,
 )
 from groundstate.compiler.program.kernel_compiler import GroupSize, KernelCode, KernelCompiler
-from groundstate.compiler.program.signature import Signature
+from groundstate.compiler.program.signature import Argument, Signature, describe_arguments
 from groundstate.compiler.program.source import Source
 from groundstate.compiler.program.symbols import Symbols, needed_imports
 from groundstate.compiler.program.unsupported import describe, find_refusals
@@ -153,23 +153,24 @@ class Program:
             tuple(dict(source.constants) for source in self.sources),
             self.cache.entries,
             self.cache.is_own,
+            _gpu(self.given_target),
         ).sealed()
 
     @staticmethod
     def from_native(
         binary: bytes, checks: Sequence[str] = (), target: Target | None = None
     ) -> Program:
-        """A program from `native_binary`, of this version and for this kind of CPU."""
+        """A program from `native_binary`, of this version and for this kind of CPU or GPU."""
         from groundstate.compiler.program.native_binary import NativeBinary
 
-        content = NativeBinary.unsealed(binary)
+        content = NativeBinary.unsealed(binary, _gpu(target))
         try:
             pairs = zip(content.modules, content.constants, strict=True)
             sources = [Source.read(spirv, constants) for spirv, constants in pairs]
         except (InvalidModule, ValueError) as error:
             raise BuildError(f"the native binary is damaged: {error}") from error
         program = Program._of(sources, content.options, target, checks)
-        if target is not None:
+        if target is not None and not _gpu(target):
             return program
         program.cache.entries.update(content.known)
         program.cache.is_own = content.is_own
@@ -215,6 +216,10 @@ class Program:
             module, function = self.function(name)
             return self.symbols.number(self.modules.index(module), function)
         return self.symbols.pointer(name)
+
+    def arguments(self, name: str) -> tuple[Argument, ...]:
+        """The arguments of a kernel, as its module declares them."""
+        return describe_arguments(*self.function(name))[0]
 
     def modes(self, name: str) -> Mapping[int, tuple[int, ...]]:
         """The execution modes of a kernel, by number."""
@@ -269,3 +274,8 @@ class Program:
     def is_compiled(self, name: str, group_size: GroupSize, width: int) -> bool:
         """True if code for so many work-items side by side can be had without compiling."""
         return self._compiler.is_compiled(name, group_size, width)
+
+
+def _gpu(target: Target | None) -> str:
+    """What native binaries call a target that is a GPU; nothing for CPUs."""
+    return f"GPU {target.cpu}" if target is not None and target.compute_capability else ""

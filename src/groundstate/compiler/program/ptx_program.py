@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from groundstate.compiler.codegen.debug_metadata import FIRST, DebugMetadata
 from groundstate.compiler.codegen.thread import narrow_stores, wide_products
 from groundstate.compiler.errors import BuildError, RefusedError, WrongIrError
 from groundstate.compiler.llvm import service
@@ -122,6 +123,7 @@ class _Module:
         self.lines: list[str] = []
         self.declarations: dict[str, str] = {}
         self.shared_lines: list[str] = []
+        self.debug: list[DebugMetadata] = []
         self.uses_dynamic = False
 
     def compiled(self) -> PtxModule:
@@ -189,7 +191,10 @@ class _Module:
                 group_size=signature.required_group_size,
                 contract=contract,
                 formats=self.formats,
+                debug_start=self.debug[-1].end if self.debug else FIRST,
             ).write()
+        if code.debug is not None:
+            self.debug.append(code.debug)
         shared |= code.shared
         self._add_shared(shared)
         self.lines += self._merged(symbol, code.lines, code.declarations)
@@ -277,6 +282,7 @@ class _Module:
             "!1 = !{i32 1}",
             MOSTLY_LINE,
             *SERIAL_LOOP_LINES,
+            *DebugMetadata.together(self.debug),
         ]
         return "\n".join(lines) + "\n"
 

@@ -102,7 +102,7 @@ def _variable_length(emitter: Emitter, node: Node) -> None:
     taken = _taken_room(emitter)
     start = text.emit(f"load ptr, ptr {taken}")
     most = ROOM_BYTES // emitter.width // ROOM_ALIGNMENT * ROOM_ALIGNMENT
-    size = max(1, _element(node).size)
+    size = max(1, array_element(node).size)
     length = _longest(emitter, emitter.scalar(node.operands[0]))
     longest = text.call("i64", "llvm.umin.i64", [("i64", length), ("i64", str(most // size + 1))])
     exact = text.emit(f"mul i64 {longest}, {size}")
@@ -124,7 +124,8 @@ def _variable_length(emitter: Emitter, node: Node) -> None:
     )
 
 
-def _element(node: Node) -> Type:
+def array_element(node: Node) -> Type:
+    """The elements of an array of variable length."""
     if node.literals and isinstance(node.literals[0], Type):
         return node.literals[0]
     assert isinstance(node.type, Pointer)

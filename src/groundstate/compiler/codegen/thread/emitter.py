@@ -51,6 +51,8 @@ class ThreadContext(KernelContext):
         """Values that nothing uses, once somebody has asked."""
         self.shared: dict[str, tuple[int, int]] = {}
         """Variables in shared memory that the code itself needs: bytes, and alignment."""
+        self.has_room = False
+        """Whether the kernel has room for arrays of variable length."""
         self.symbol = ""
         """Of the kernel: the beginning of the names of what belongs to it."""
 

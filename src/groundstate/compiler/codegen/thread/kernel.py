@@ -20,6 +20,7 @@ import groundstate.compiler.math.device.remainders
 import groundstate.compiler.math.device.special  # noqa: F401 - each registers what it writes
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.analysis.divergence import Divergence
+from groundstate.compiler.codegen.debug_metadata import DebugMetadata
 from groundstate.compiler.codegen.function import components
 from groundstate.compiler.codegen.memory.layout import lies_packed, memory_type, offsets
 from groundstate.compiler.codegen.thread.emitter import ThreadContext, ThreadEmitter
@@ -40,6 +41,8 @@ DYNAMIC = "groundstate_dynamic"
 """The shared memory that a launch asks for, behind all variables."""
 DYNAMIC_LINE = f"@{DYNAMIC} = external addrspace(3) global [0 x i8], align 16"
 BLOCK_ALIGNMENT = 16
+LINES_ONLY = "DebugDirectivesOnly"
+"""What LLVM makes of locations: lines in PTX. With more, the assembler would not optimise."""
 IMPLICIT = {
     "global_offset": (24, 8),
     "print_buffer": (8, 8),
@@ -65,6 +68,8 @@ class ThreadCode:
     parameter_bytes: int
     formats: tuple[bytes, ...]
     uses_print: bool
+    debug: DebugMetadata | None
+    """Where in the source it comes from, if that is known."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,7 @@ class ThreadWriter:
         group_size: tuple[int, int, int] | None,
         contract: bool,
         formats: list[bytes],
+        debug_start: int,
     ) -> None:
         self.kernel = kernel
         self.arguments = arguments
@@ -103,6 +109,8 @@ class ThreadWriter:
         self.context.contract = contract
         self.context.symbol = symbol
         self.context.formats = formats
+        self.debug = DebugMetadata.of_kernel(kernel, debug_start, LINES_ONLY)
+        self.context.debug = self.debug
         cfg = CFG(kernel)
         diverged = diverged_blocks(kernel, cfg, subgroup, target)
         self.context.members = Members(kernel, cfg, diverged) if diverged is not None else None
@@ -136,8 +144,9 @@ class ThreadWriter:
         required = ""
         if self.group_size is not None:
             required = f' "nvvm.reqntid"="{",".join(map(str, self.group_size))}"'
+        described = "" if self.debug is None else f" !dbg {self.debug.step}"
         lines = [
-            f"define ptx_kernel void @{self.symbol}({parameter}) nounwind{required} {{",
+            f"define ptx_kernel void @{self.symbol}({parameter}) nounwind{required}{described} {{",
             "entry:",
             *self.emitter.allocas,
             *self.text.lines,
@@ -152,6 +161,7 @@ class ThreadWriter:
             size,
             tuple(self.context.formats),
             uses_print,
+            self.debug,
         )
 
     # --- Parameters -----------------------------------------------------------------------------

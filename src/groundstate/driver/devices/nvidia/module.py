@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 from groundstate import ze
+from groundstate.compiler.cache.kernel_cache import gpu_key
 from groundstate.driver.api import Failure
 from groundstate.driver.devices.nvidia import native_gpu
 from groundstate.driver.platform import Device
@@ -42,19 +43,52 @@ class GpuModule:
     """A program in the memory of a GPU. It is unloaded when nobody has it any more."""
 
     def __init__(self, device: Device, program: Program) -> None:
-        from groundstate.compiler.program.ptx_program import compile_program
-
+        assert device.gpu is not None
         self.device = device.handle
         self.handle = 0
-        self.ptx = compile_program(program)
-        self.handle, self.generation, self.log = native_gpu.module_load(
-            device.handle, self.ptx.text.encode()
-        )
+        self.log = ""
+        self.key = gpu_key(device.gpu.sm, native_gpu.version())
+        if not self._load_kept(program):
+            self._build(program)
         self.kernels: dict[str, GpuKernel] = {}
         self.variables: dict[str, tuple[int, int]] = {}
 
+    def _load_kept(self, program: Program) -> bool:
+        """Loads what an earlier process or a native binary has, if NVIDIA's driver takes it."""
+        kept = program.cache.get(*self.key)
+        if kept is None:
+            return False
+        from groundstate.compiler.program import gpu_code
+
+        description, image = kept
+        try:
+            self.ptx = gpu_code.read(description, program)
+            self.handle, self.generation, _ = native_gpu.module_load(self.device, image)
+        except ValueError:
+            return False
+        except Failure as problem:
+            if problem.result != ze.ZE_RESULT_ERROR_MODULE_BUILD_FAILURE:
+                raise
+            return False
+        return True
+
+    def _build(self, program: Program) -> None:
+        """Compiles the program, and keeps the code and what is known of its kernels."""
+        from groundstate.compiler.program import gpu_code
+        from groundstate.compiler.program.ptx_program import compile_program
+
+        self.ptx = compile_program(program)
+        text = self.ptx.text.encode()
+        cubin, self.log = native_gpu.module_build(self.device, text)
+        image = cubin or text
+        self.handle, self.generation, words = native_gpu.module_load(self.device, image)
+        self.log = self.log or words
+        for name in self.ptx.kernels:
+            program.check(name)
+        program.cache.put(gpu_code.describe(self.ptx), image, *self.key)
+
     def __del__(self) -> None:
-        if self.handle:
+        if self.handle and native_gpu is not None:  # None: at the end of the interpreter
             native_gpu.module_unload(self.device, self.handle, self.generation)
 
     def kernel(self, name: str) -> GpuKernel:

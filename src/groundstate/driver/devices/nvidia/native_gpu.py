@@ -37,26 +37,45 @@ def free_memory(device: int) -> int:
     return _call("gs_gpu_free_memory", device)
 
 
+def version() -> int:
+    """The version of the CUDA driver: 13000 is 13.0."""
+    return _call("gs_cuda_version")
+
+
+def module_build(device: int, ptx: bytes) -> tuple[bytes, str]:
+    """A cubin of PTX, and what was said of it; no bytes if this CUDA driver makes none."""
+    log, cubin = ctypes.create_string_buffer(LOG_BYTES), ctypes.c_void_p()
+    size = ctypes.c_uint64()
+    found = ctypes.byref(cubin), ctypes.byref(size)
+    result = _call("gs_gpu_module_build", device, ptx, log, LOG_BYTES, *found)
+    words = _words(result, log)
+    if not cubin.value:
+        return b"", words
+    try:
+        return ctypes.string_at(cubin.value, size.value), words
+    finally:
+        _call("gs_gpu_module_drop", cubin.value)
+
+
 def module_load(device: int, image: bytes) -> tuple[int, int, str]:
     """Loads PTX or a cubin: the module, the generation of its context, and what was said of it.
 
     A failure to build has the CUDA driver's words."""
     log, module = ctypes.create_string_buffer(LOG_BYTES), ctypes.c_void_p()
     generation = ctypes.c_uint32()
-    result = _call(
-        "gs_gpu_module_load",
-        device,
-        image + b"\0",
-        log,
-        LOG_BYTES,
-        ctypes.byref(module),
-        ctypes.byref(generation),
-    )
+    found = ctypes.byref(module), ctypes.byref(generation)
+    result = _call("gs_gpu_module_load", device, image + b"\0", log, LOG_BYTES, *found)
+    words = _words(result, log)
+    return module.value or 0, generation.value, words
+
+
+def _words(result: int, log: ctypes.Array[ctypes.c_char]) -> str:
+    """What the CUDA driver said; raises a failure with it."""
     words = log.value.decode(errors="replace").strip()
     if result:
         reason = last_error()
         raise Failure(result, f"{reason}\n{words}" if words else reason)
-    return module.value or 0, generation.value, words
+    return words
 
 
 def module_unload(device: int, module: int, generation: int) -> None:

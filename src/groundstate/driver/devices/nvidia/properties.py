@@ -80,7 +80,7 @@ def write_compute(properties: ze.ze_device_compute_properties_t, gpu: Gpu) -> No
 def write_module(
     properties: ze.ze_device_module_properties_t, gpu: Gpu, float_flags: int, printf_bytes: int
 ) -> None:
-    """There is no native binary that the device takes."""
+    """What a module may have."""
     properties.spirvVersionSupported = 1 << 16 | 4
     properties.flags = (
         ze.ZE_DEVICE_MODULE_FLAG_FP16
@@ -95,7 +95,6 @@ def write_module(
     properties.fp16flags = float_flags if gpu.capability >= HALF_ARITHMETIC else without_half
     properties.maxArgumentsSize = MAX_ARGUMENTS_SIZE
     properties.printfBufferSize = printf_bytes
-    write_bytes(properties.nativeKernelSupported.id, bytes(16))
 
 
 def write_memory(properties: ze.ze_device_memory_properties_t, gpu: Gpu) -> None:
