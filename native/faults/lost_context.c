@@ -108,7 +108,7 @@ ze_result_t gs_unless_lost(enum gs_function function, const gs_context *context,
 /* --- Reclaiming -------------------------------------------------------------------------------------- */
 
 static void end_kernel(void *object) { gs_zeKernelDestroy(object); }
-static void end_module(void *object) { gs_module_end(object); }
+static void end_module(void *object) { gs_object_close(object); }
 static void end_executable(void *object) { gs_zeExecutableGraphDestroyExt(object); }
 static void end_graph(void *object) { gs_zeGraphDestroyExt(object); }
 static void end_list(void *object) { gs_zeCommandListDestroy(object); }
@@ -146,24 +146,19 @@ static const struct {
 
 static bool is_idle(void *context) { return !gs_queues_are_busy(context); }
 
-/* Commands of a lost context end soon, but for functions of the program's own. */
-static bool comes_to_rest(gs_context *context) {
-    enum { PATIENCE = 100 };
-    for (int moment = 0; moment < PATIENCE; moment++)
-        if (gs_wait_moment(is_idle, context))
-            return true;
-    return false;
+/* Commands of a lost context end soon, but for functions of the program's own, which hold what they need. */
+static void come_to_rest(gs_context *context) {
+    enum { PATIENCE = 10 };
+    for (int moment = 0; moment < PATIENCE && !gs_wait_moment(is_idle, context); moment++)
+        continue;
 }
 
-ze_result_t gs_context_reclaim(gs_context *context) {
-    if (!comes_to_rest(context))
-        return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
-                       "zeContextDestroy: a function that the program appended to a list still runs");
+void gs_context_reclaim(gs_context *context) {
+    come_to_rest(context);
     for (size_t step = 0; step < sizeof endings / sizeof *endings; step++) {
         if (endings[step].kind == GS_KIND_CONTEXT)
             endings[step].end(context);
         else
             gs_object_each(endings[step].kind, context, endings[step].end);
     }
-    return ZE_RESULT_SUCCESS;
 }

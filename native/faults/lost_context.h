@@ -26,6 +26,6 @@ void gs_context_forget_loss(gs_context *context);
 ze_result_t gs_unless_lost(enum gs_function function, const gs_context *context, ze_result_t result);
 
 /* Destroys everything that was made in a lost context, its memory aside, which goes with the context itself. */
-ze_result_t gs_context_reclaim(gs_context *context);
+void gs_context_reclaim(gs_context *context);
 
 #endif

@@ -11,11 +11,19 @@
 
 #include "intel/intel.h"
 #include "memory/resources.h"
+#include "threads/thread.h"
 
 /* --- Graphs ------------------------------------------------------------------------------------------- */
 
+static void call_back(gs_graph *graph) {
+    for (uint32_t each = 0; each < graph->callback_count; each++)
+        gs_thread_call_program(graph->callbacks[each].function, graph->callbacks[each].argument);
+    graph->callback_count = 0;
+}
+
 static void release_graph(gs_object *object) {
     gs_graph *graph = (gs_graph *)object;
+    call_back(graph);
     for (uint32_t each = 0; each < graph->node_count; each++) {
         gs_command_release(&graph->nodes[each].command);
         free(graph->nodes[each].edges);
@@ -48,30 +56,20 @@ ze_result_t gs_zeGraphCreateExt(ze_context_handle_t hContext, const void *pNext,
     return ZE_RESULT_SUCCESS;
 }
 
-/* Called with the lock held. */
-static ze_result_t check_unused(const gs_graph *graph) {
-    if (graph->state == GS_GRAPH_CAPTURING)
-        return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
-                       "zeGraphDestroyExt: the graph is being recorded; end the capture first");
-    if (graph->executables > 0)
-        return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
-                       "zeGraphDestroyExt: %u executable graphs were made of it; destroy them first",
-                       graph->executables);
-    return ZE_RESULT_SUCCESS;
-}
-
-/* The callbacks are called without the lock, and when the handle is no longer one. */
+/* The callbacks may free what the graph uses. They are called without the lock, and when the handle is no longer one; if
+ * executable graphs are left, with the last of these or of their runs. */
 ze_result_t gs_zeGraphDestroyExt(ze_graph_handle_t hGraph) {
     gs_graph *graph = (gs_graph *)hGraph;
     gs_object_hold(graph);
     gs_capture_lock();
-    ze_result_t result = check_unused(graph);
-    bool closed = result == ZE_RESULT_SUCCESS && gs_object_close(graph);
+    if (graph->state == GS_GRAPH_CAPTURING)
+        gs_capture_discard(graph);
+    bool unused = gs_object_close(graph) && graph->executables == 0;
     gs_capture_unlock();
-    for (uint32_t each = 0; closed && each < graph->callback_count; each++)
-        graph->callbacks[each].function(graph->callbacks[each].argument);
+    if (unused)
+        call_back(graph);
     gs_object_drop(graph);
-    return result;
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t gs_zeGraphSetDestructionCallbackExt(ze_graph_handle_t hGraph, zex_mem_graph_free_callback_fn_t pfnCallback,
@@ -239,11 +237,13 @@ static bool follows_events(const gs_graph *graph) {
 }
 
 /* Each command buffer has its own counter for the events that are used outside; they follow the one that ran last. */
-static gs_command_buffer *make_program(const gs_graph *graph) {
+static gs_command_buffer *make_program(gs_graph *graph) {
     const bool counts = signals_outside(graph);
     gs_command_buffer *buffer = gs_command_buffer_new(counts);
     if (buffer == NULL)
         return NULL;
+    gs_object_hold(graph);
+    buffer->source = &graph->object;
     buffer->was_cloned = counts;
     for (uint32_t each = 0; each < graph->node_count; each++)
         if (!add_copy(buffer, &graph->nodes[each])) {
@@ -305,17 +305,15 @@ ze_result_t gs_zeGraphInstantiateExt(ze_graph_handle_t hGraph, const void *pNext
     return ZE_RESULT_SUCCESS;
 }
 
-static bool is_idle(void *state) {
-    const gs_executable_graph *executable = state;
+bool gs_executable_graph_is_idle(const gs_executable_graph *executable) {
     return executable->turns->done >= executable->submitted;
 }
 
+/* Its runs hold its commands, and these the graph. */
 ze_result_t gs_zeExecutableGraphDestroyExt(ze_executable_graph_handle_t hGraph) {
     gs_executable_graph *executable = (gs_executable_graph *)hGraph;
-    if (!gs_wait_moment(is_idle, executable))
-        return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
-                       "zeExecutableGraphDestroyExt: the graph still runs; synchronise with it first");
-    if (gs_object_close(executable))
+    bool idle = gs_executable_graph_is_idle(executable);
+    if (gs_object_close(executable) && idle)
         executable->source->executables--; /* the caller keeps the object until it has returned */
     return ZE_RESULT_SUCCESS;
 }

@@ -54,7 +54,7 @@ typedef struct gs_graph {
     uint64_t primary_queue;
     gs_destruction_callback *callbacks;
     uint32_t callback_count;
-    _Atomic uint32_t executables; /* live handles */
+    _Atomic uint32_t executables; /* live handles, and those that were destroyed while they ran */
 } gs_graph;
 
 typedef struct gs_executable_graph {
@@ -83,6 +83,9 @@ gs_graph *gs_capture_of_list(gs_list *list);
 /* Immediate lists that nobody waits for in each append. */
 bool gs_list_can_capture(const gs_list *list);
 
+/* The end of a capture whose graph is destroyed. Called with the lock held. */
+void gs_capture_discard(gs_graph *graph);
+
 /* Before a list is destroyed: it no longer captures. Without its primary list a capture is over, in vain. */
 void gs_capture_leave(gs_list *list);
 
@@ -109,6 +112,9 @@ ze_result_t gs_capture_buffers(enum gs_function function, gs_list *list, uint32_
 /* --- Graphs (graph.c) --------------------------------------------------------------------------------- */
 
 gs_graph *gs_graph_new(gs_context *context);
+
+/* Whether all of its runs have ended. */
+bool gs_executable_graph_is_idle(const gs_executable_graph *executable);
 
 /* An event to which each signal adds; it happens when there were enough of them, from wherever. */
 static inline bool gs_event_is_aggregate(const gs_event *event) {

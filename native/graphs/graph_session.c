@@ -119,6 +119,8 @@ static void end(gs_graph *graph, gs_graph_state state) {
     gs_capture_count--;
 }
 
+void gs_capture_discard(gs_graph *graph) { end(graph, GS_GRAPH_INVALID); }
+
 /* Called with the lock held. An invalid graph is handed out, too: it is to be destroyed. */
 static ze_result_t end_primary(gs_graph *graph, ze_graph_handle_t *ended) {
     const bool unjoined = has_unjoined_forks(graph);

@@ -1,7 +1,7 @@
 /* The attendant: a thread that looks now and then at the queues on which something is under way and which nobody executes. So
  * a thread that submits a command neither waits for it nor wakes anybody, and events are signalled though nobody waits.
  *
- * A queue is in the list until the attendant takes it out to look at it. Whoever executes a queue puts it back when he stops
+ * A queue is in the list, which holds it, until the attendant takes it out to look at it. Whoever executes a queue puts it back when he stops
  * (hand_over in runtime/queue.c), the attendant too. */
 #include <sched.h>
 #include <sys/prctl.h>
@@ -52,12 +52,16 @@ static bool there_are_some(void *unused) {
     return atomic_load(&has_some);
 }
 
+/* Whoever executes the queue hands it over later. The stream may end with the last hold of its queue. */
 static void visit(gs_stream *stream) {
     gs_queue *queue = stream->queue;
-    if (!gs_queue_visit(queue))
-        return; /* whoever executes it hands it over later */
-    gs_stream_glance(queue, stream);
-    gs_queue_hand_over(queue);
+    gs_object *owner = queue->owner;
+    if (gs_queue_visit(queue)) {
+        gs_stream_glance(queue, stream);
+        gs_queue_hand_over(queue);
+    }
+    visited = NULL;
+    gs_object_drop(owner);
 }
 
 /* Between two rounds it sleeps for a moment, also when there is nothing for a while: to be woken would cost a thread that
@@ -75,7 +79,6 @@ static void *run(void *unused) {
             if (each == NULL)
                 break;
             visit(each);
-            visited = NULL;
         }
         gs_memory_free_deferred(); /* as engines do when a queue has nothing more */
         if (idle < MOST_IDLE_NAPS)
@@ -106,6 +109,7 @@ bool gs_gpu_attend(gs_queue *queue) {
     gs_lock(&lock);
     bool wakes = first == NULL;
     if (stream->attended == NULL) {
+        gs_object_hold(queue->owner);
         stream->next_attended = NULL;
         stream->attended = end;
         *end = stream;

@@ -24,12 +24,9 @@ ze_result_t gs_zeCommandQueueCreate(ze_context_handle_t hContext, ze_device_hand
     return ZE_RESULT_SUCCESS;
 }
 
-static bool is_idle(void *queue) { return !gs_queue_is_busy(&((gs_command_queue *)queue)->queue); }
-
+/* What was submitted is still executed: whoever does so holds the queue. */
 ze_result_t gs_zeCommandQueueDestroy(ze_command_queue_handle_t hCommandQueue) {
-    if (!gs_wait_moment(is_idle, hCommandQueue))
-        return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
-                       "zeCommandQueueDestroy: the queue still runs; call zeCommandQueueSynchronize first");
+    gs_queue_leave(&((gs_command_queue *)hCommandQueue)->queue);
     gs_object_close(hCommandQueue);
     return ZE_RESULT_SUCCESS;
 }
@@ -105,12 +102,8 @@ ze_result_t gs_zeFenceCreate(ze_command_queue_handle_t hCommandQueue, const ze_f
     return ZE_RESULT_SUCCESS;
 }
 
-static bool is_unused(void *fence) { return ((gs_fence *)fence)->pending == 0; }
-
+/* A submission that is still to signal the fence holds it. */
 ze_result_t gs_zeFenceDestroy(ze_fence_handle_t hFence) {
-    if (!gs_wait_moment(is_unused, hFence))
-        return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
-                       "zeFenceDestroy: a submission still has to signal the fence; wait for it first");
     gs_object_close(hFence);
     return ZE_RESULT_SUCCESS;
 }

@@ -257,20 +257,16 @@ ze_result_t gs_zeContextCreate(ze_driver_handle_t hDriver, const ze_context_desc
     return create_unless_reset(GS_FN_zeContextCreate, (gs_driver *)hDriver, 0, NULL, (gs_context **)phContext);
 }
 
-static bool is_idle(void *context) { return !gs_queues_are_busy(context); }
 static bool has_no_work(void *context) { return !gs_queues_work(context); }
 
 /* What was made in a lost context goes with it. If that was the default context, there will be another. */
-static ze_result_t destroy_lost(gs_context *context) {
-    ze_result_t result = gs_context_reclaim(context);
-    if (result != ZE_RESULT_SUCCESS)
-        return result;
+static void destroy_lost(gs_context *context) {
+    gs_context_reclaim(context);
     gs_lock(&default_lock);
     if (context->driver->default_context == context)
         context->driver->default_context = NULL;
     gs_unlock(&default_lock);
     gs_object_close(context);
-    return ZE_RESULT_SUCCESS;
 }
 
 /* Stops the kernels of a context, at the cost of the context. For this package's objects, too: they close a context
@@ -282,20 +278,14 @@ GS_EXPORT void gs_context_stop(gs_context *context) {
 
 ze_result_t gs_zeContextDestroy(ze_context_handle_t hContext) {
     gs_context *context = (gs_context *)hContext;
-    if (gs_context_is_lost(context))
-        return destroy_lost(context);
-    if (context == context->driver->default_context)
+    if (context == context->driver->default_context && !gs_context_is_lost(context))
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "zeContextDestroy: the driver's default context lives as long as the driver");
-    bool idle = gs_wait_moment(is_idle, context);
-    if (!idle)
-        gs_context_stop(context);
+    gs_context_stop(context);
     if (gs_context_is_lost(context))
-        return destroy_lost(context);
-    if (!idle)
-        return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
-                       "zeContextDestroy: a queue of the context still waits; synchronise with it first");
-    gs_object_close(context);
+        destroy_lost(context);
+    else
+        gs_object_close(context); /* queues that wait hold it, as everything does that was made in it */
     return ZE_RESULT_SUCCESS;
 }
 

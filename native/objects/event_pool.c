@@ -300,35 +300,26 @@ ze_result_t gs_zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device
     return ZE_RESULT_SUCCESS;
 }
 
-static bool is_unused(void *event) { return ((gs_event *)event)->pending == 0; }
-
-/* A counter-based event may go at any time: what waits for it waits for a counter. */
-static ze_result_t destroy_event(enum gs_function function, gs_event *event) {
-    if (event->mode == GS_EVENT_PLAIN && !gs_wait_moment(is_unused, event))
-        return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
-                       "%s: a submitted command still refers to the event; wait for it first",
-                       gs_function_names[function]);
-    gs_object_close(event);
-    return ZE_RESULT_SUCCESS;
-}
-
 static bool is_opened(const gs_event *event) {
     return event->mode == GS_EVENT_COUNTER && event->heap == &event->mapped;
 }
 
+/* A command that still waits for the event, or is to signal it, holds it. */
 ze_result_t gs_zeEventDestroy(ze_event_handle_t hEvent) {
     if (is_opened((gs_event *)hEvent))
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "zeEventDestroy: this event was opened from another process; use "
                        "zeEventCounterBasedCloseIpcHandle");
-    return destroy_event(GS_FN_zeEventDestroy, (gs_event *)hEvent);
+    gs_object_close(hEvent);
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t gs_zeEventCounterBasedCloseIpcHandle(ze_event_handle_t hEvent) {
     if (!is_opened((gs_event *)hEvent))
         return gs_fail(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT,
                        "zeEventCounterBasedCloseIpcHandle: this event was created here; use zeEventDestroy");
-    return destroy_event(GS_FN_zeEventCounterBasedCloseIpcHandle, (gs_event *)hEvent);
+    gs_object_close(hEvent);
+    return ZE_RESULT_SUCCESS;
 }
 
 /* Where another process finds a counter-based event: a file, and an offset in it. -1: it cannot be shared. */

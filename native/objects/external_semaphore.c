@@ -83,13 +83,8 @@ ze_result_t gs_zeDeviceImportExternalSemaphoreExt(ze_device_handle_t hDevice,
     return ZE_RESULT_SUCCESS;
 }
 
-static bool is_unused(void *semaphore) { return ((gs_semaphore *)semaphore)->pending == 0; }
-
+/* A command that is still to wait for the semaphore, or to signal it, holds it. */
 ze_result_t gs_zeDeviceReleaseExternalSemaphoreExt(ze_external_semaphore_ext_handle_t hSemaphore) {
-    if (!gs_wait_moment(is_unused, hSemaphore))
-        return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
-                       "zeDeviceReleaseExternalSemaphoreExt: a submitted command still refers to the semaphore; wait "
-                       "for it first");
     gs_object_close(hSemaphore);
     return ZE_RESULT_SUCCESS;
 }

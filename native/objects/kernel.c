@@ -32,19 +32,13 @@ GS_EXPORT void *gs_kernel_new(gs_module *module, gs_entry_point *entry_point) {
     kernel->entry_point = entry_point;
     kernel->module = module;
     gs_object_hold(module);
-    module->kernels++;
     gs_object_complete(kernel, module->context);
     return kernel;
 }
 
 /* Commands hold the module, not the kernel: a kernel may go while what was launched with it still runs. */
 ze_result_t gs_zeKernelDestroy(ze_kernel_handle_t hKernel) {
-    gs_kernel *kernel = (gs_kernel *)hKernel;
-    gs_module *module = kernel->module;
-    gs_object_hold(module);
-    if (gs_object_close(kernel))
-        module->kernels--;
-    gs_object_drop(module);
+    gs_object_close(hKernel);
     return ZE_RESULT_SUCCESS;
 }
 

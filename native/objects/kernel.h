@@ -88,7 +88,6 @@ typedef struct gs_module {
     gs_globals *globals;            /* NULL: none, or not needed so far */
     gs_entry_point *entry_points;
     gs_mutex lock;
-    _Atomic uint32_t kernels; /* live handles */
 } gs_module;
 
 typedef struct gs_kernel {
@@ -134,7 +133,6 @@ void gs_kernel_free_copy(gs_kernel *copy);
 
 /* module.c: the key comes back from gs_module_reap when nothing refers to the module any more. */
 void *gs_module_new(gs_context *context, gs_device *device, uint64_t key);
-ze_result_t gs_module_end(gs_module *module);
 uint64_t gs_module_reap(void);
 
 /* Where the program-scope variables are, or NULL. */

@@ -115,14 +115,13 @@ bool gs_list_is_busy(gs_list *list) {
     return busy;
 }
 
-static bool is_idle(void *list) { return !gs_list_is_busy(list); }
-
+/* Its runs hold what was recorded, and whoever executes the commands of an immediate list holds that. */
 ze_result_t gs_zeCommandListDestroy(ze_command_list_handle_t hCommandList) {
-    if (!gs_wait_moment(is_idle, hCommandList))
-        return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
-                       "zeCommandListDestroy: the list still runs; synchronise with it first");
-    gs_capture_leave((gs_list *)hCommandList);
-    gs_object_close(hCommandList);
+    gs_list *list = (gs_list *)hCommandList;
+    if (list->immediate)
+        gs_queue_leave(&list->queue);
+    gs_capture_leave(list);
+    gs_object_close(list);
     return ZE_RESULT_SUCCESS;
 }
 

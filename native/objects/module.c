@@ -166,15 +166,6 @@ GS_EXPORT bool gs_module_run_once(gs_context *context, gs_run_groups run, const 
     return is_done;
 }
 
-GS_EXPORT ze_result_t gs_module_end(gs_module *module) {
-    if (module->kernels > 0)
-        return gs_fail(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
-                       "%u of the module's kernels still exist; destroy them first (zeKernelDestroy)",
-                       module->kernels);
-    gs_object_close(module);
-    return ZE_RESULT_SUCCESS;
-}
-
 /* The key of a module that nothing refers to any more, each told once; 0 if there is none. */
 GS_EXPORT uint64_t gs_module_reap(void) {
     gs_lock(&reapable_lock);

@@ -37,6 +37,9 @@ void gs_object_complete(void *object, const void *context);
 /* Calls `visit` with each live object of a kind that was made in a context; it may close the object. */
 void gs_object_each(enum gs_kind kind, const void *context, void (*visit)(void *object));
 
+/* gs_object_close, for the Python half and the tests in C. */
+bool gs_object_end(void *object);
+
 /* How many handles of a kind are live, or of all kinds for GS_KIND_NONE. */
 uint64_t gs_live_objects(int kind);
 

@@ -252,5 +252,7 @@ void gs_command_buffer_drop(gs_command_buffer *buffer) {
     gs_mutable_free(buffer->mutables);
     gs_counter_drop(buffer->counter);
     free(buffer->events);
+    if (buffer->source != NULL)
+        gs_object_drop(buffer->source);
     free(buffer);
 }

@@ -7,6 +7,7 @@
 
 #include "check/host/host.h"
 #include "check/order/order.h"
+#include "faults/lost_context.h"
 #include "memory/memory.h"
 #include "objects/device_kind.h"
 #include "runtime/execution.h"
@@ -45,6 +46,13 @@ void gs_queue_close(gs_queue *queue) {
     gs_runnable_close(&queue->runnable);
     gs_mutex_close(&queue->lock);
     gs_object_drop(queue->context);
+}
+
+static bool is_idle(void *queue) { return !gs_queue_is_busy(queue); }
+
+void gs_queue_leave(gs_queue *queue) {
+    if (gs_context_is_lost(queue->context))
+        gs_wait_moment(is_idle, queue);
 }
 
 /* --- Working it off -------------------------------------------------------------------------------- */

@@ -62,6 +62,9 @@ void gs_queue_open(gs_queue *queue, gs_object *owner, gs_context *context, gs_de
                    const ze_command_queue_desc_t *desc);
 void gs_queue_close(gs_queue *queue);
 
+/* Before the handle of the queue's owner ends. In a lost context the commands end soon, and then touch no memory of the program. */
+void gs_queue_leave(gs_queue *queue);
+
 /* OUT_OF_HOST_MEMORY if there is no thread that could execute a command which is submitted now. */
 ze_result_t gs_queue_prepare(gs_queue *queue, const gs_command *command);
 

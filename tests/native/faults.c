@@ -139,7 +139,7 @@ static void go_on(uint32_t groups) {
     CHECK(zeKernelDestroy(kernel));
     CHECK(zeCommandListDestroy(at.immediate));
     CHECK(zeMemFree(at.context, at.counter));
-    REQUIRE(gs_module_end(at.module) == ZE_RESULT_SUCCESS);
+    REQUIRE(gs_object_end(at.module));
     CHECK(zeContextDestroy(at.context));
 }
 

@@ -5,7 +5,9 @@
 #include "check/host/device_memory.h"
 #include "check/host/host_report.h"
 #include "check/host/host_use.h"
+#include "graphs/graph.h"
 #include "memory/memory.h"
+#include "objects/external_semaphore.h"
 #include "objects/list.h"
 #include "python/interpreter.h"
 
@@ -55,6 +57,12 @@ static const char *use_of(enum gs_kind kind, void *handle) {
                    ? "a submitted command still waits for it or is to signal it" : NULL;
     case GS_KIND_FENCE:
         return ((gs_fence *)handle)->pending > 0 ? "a submission is still to signal it" : NULL;
+    case GS_KIND_EXTERNAL_SEMAPHORE_EXT:
+        return ((gs_semaphore *)handle)->pending > 0 ? "a submitted command still waits for it or is to signal it" : NULL;
+    case GS_KIND_EXECUTABLE_GRAPH:
+        return gs_executable_graph_is_idle(handle) ? NULL : "it still runs";
+    case GS_KIND_CONTEXT:
+        return gs_queues_are_busy(handle) ? "one of its queues still executes what was submitted to it" : NULL;
     default:
         return NULL;
     }
@@ -66,6 +74,7 @@ static enum gs_kind kind_of_children(enum gs_kind kind) {
     case GS_KIND_EVENT_POOL: return GS_KIND_EVENT;
     case GS_KIND_COMMAND_QUEUE: return GS_KIND_FENCE;
     case GS_KIND_MODULE: return GS_KIND_KERNEL;
+    case GS_KIND_GRAPH: return GS_KIND_EXECUTABLE_GRAPH;
     default: return GS_KIND_NONE;
     }
 }

@@ -137,7 +137,8 @@ class CommandList(Commands):
         """The name of the command that will be appended next, if it was given one."""
         destroy = ("zeCommandListDestroy", (handle,))
         keeps = (context.resource, self.recorded)
-        self._resource = Resource(context.api, handle, destroy, keeps)
+        wait = "zeCommandListHostSynchronize" if is_immediate else None
+        self._resource = Resource(context.api, handle, destroy, keeps, wait=wait)
 
     def _describe(self) -> str:
         state = "immediate" if self.is_immediate else "finished" if self.is_finished else "open"

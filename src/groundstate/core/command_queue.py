@@ -96,7 +96,9 @@ class CommandQueue(OwnedHandle):
         self._spare: list[CommandList] = []
         destroy = ("zeCommandQueueDestroy", (handle,))
         keeps = (context.resource, self._in_flight)
-        self._resource = Resource(context.api, handle, destroy, keeps)
+        self._resource = Resource(
+            context.api, handle, destroy, keeps, wait="zeCommandQueueSynchronize"
+        )
 
     def _describe(self) -> str:
         return f"group {self.ordinal} of device {self.device.label} {self.device.name!r}"

@@ -3,8 +3,8 @@
 The driver's object lives as long as somebody needs it. A public object, such as a `Context`, holds
 a `Resource`; what was made from it (its memory, its queues) holds that same resource. `close()`
 lets go of the public object's share, and the driver is told to destroy the thing when the last
-share is gone. So a parent outlives its children whatever the order in which they are closed, and an
-object that the device still uses is destroyed when the device has finished.
+share is gone. So a parent outlives its children whatever the order in which they are closed, and a
+queue that still runs is destroyed, with the memory that it uses, when it has finished.
 """
 
 from __future__ import annotations
@@ -13,59 +13,78 @@ import sys
 from collections import deque
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from groundstate import ze
 from groundstate.core.api import Api, address
 from groundstate.core.errors import ClosedError
 
-_IN_USE = int(ze.ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE)
+_NOT_READY = int(ze.ZE_RESULT_NOT_READY)
 
-_unfinished: deque[tuple[Api, str, tuple[object, ...], object]] = deque()
-"""Objects nobody holds any more, but which the device still used when they were to be destroyed."""
+_unfinished: deque[tuple[Ending, object]] = deque()
+"""Queues nobody holds any more, but which still ran when they were to be destroyed."""
+
+
+class Ending(NamedTuple):
+    """How an object of the driver is destroyed."""
+
+    api: Api
+    function: str
+    arguments: tuple[object, ...]
+    wait: str | None
+    """The function that waits for it, of a queue: what runs uses what the queue keeps."""
 
 
 class Resource:
     """One object of the driver, destroyed when nothing refers to this any more.
 
     `keeps` is whatever must live at least as long: the parent's resource, memory in flight.
+    `wait` is the function that waits for a queue.
     """
 
-    __slots__ = ("__weakref__", "_destroy", "api", "argument", "keeps", "value")
+    __slots__ = ("__weakref__", "_ending", "api", "argument", "keeps", "value")
 
     def __init__(
-        self, api: Api, value: int, destroy: tuple[str, tuple[object, ...]] | None, keeps: object
+        self,
+        api: Api,
+        value: int,
+        destroy: tuple[str, tuple[object, ...]] | None,
+        keeps: object,
+        *,
+        wait: str | None = None,
     ) -> None:
         self.api = api
         self.value = value
         self.argument = address(value)
         """The handle as a prepared argument: see `Direct`."""
         self.keeps = keeps
-        self._destroy = destroy
+        self._ending = Ending(api, *destroy, wait) if destroy is not None else None
         if _unfinished:
             settle()
 
     def __del__(self) -> None:
         # When the interpreter ends the driver cleans up by itself, and its Python half may be gone.
-        if self._destroy is not None and not sys.is_finalizing():
-            function, arguments = self._destroy
-            _destroy(self.api, function, arguments, self.keeps)
+        if self._ending is not None and not sys.is_finalizing():
+            _end(self._ending, self.keeps)
 
 
-def _destroy(api: Api, function: str, arguments: tuple[object, ...], keeps: object) -> None:
-    """Destroys an object, or puts it aside if the device still uses it."""
-    if getattr(api.library, function)(*arguments) == _IN_USE:
-        _unfinished.append((api, function, arguments, keeps))
+def _end(ending: Ending, keeps: object) -> None:
+    """Destroys an object, or puts it aside if it is a queue that still runs."""
+    api, function, arguments, wait = ending
+    if wait is not None and getattr(api.library, wait)(*arguments, 0) == _NOT_READY:
+        _unfinished.append((ending, keeps))
+    else:
+        getattr(api.library, function)(*arguments)
 
 
 def settle() -> int:
-    """Destroys what the device has finished with; returns how many objects are still in use."""
+    """Destroys the queues that have finished; returns how many still run."""
     for _ in range(len(_unfinished)):
         try:
-            api, function, arguments, keeps = _unfinished.popleft()
+            ending, keeps = _unfinished.popleft()
         except IndexError:
             break  # another thread took it
-        _destroy(api, function, arguments, keeps)
+        _end(ending, keeps)
     return len(_unfinished)
 
 

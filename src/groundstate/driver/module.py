@@ -1,7 +1,8 @@
 """Modules: programs that were compiled for a device, and what can be asked of them.
 
-A module's code may be in use after its handle is gone: a command that launches one of its kernels
-keeps it. So `Module` objects live until the native half says that nothing refers to them any more.
+A module's code may be in use after its handle is gone: its kernels keep it, and commands that
+launch them. So `Module` objects live until the native half says that nothing refers to them any
+more.
 """
 
 from __future__ import annotations
@@ -321,8 +322,8 @@ def zeModuleCreate(hContext: int, hDevice: int, desc: int, phModule: int, phBuil
 @handler
 def zeModuleDestroy(hModule: int) -> None:
     with _sharing:
-        native_kernel.module_end(hModule)
         module = _by_handle.take(hModule)
+        native.object_end(hModule)
         module.is_ended = True
         module.sharers.remove(module)
     native_kernel.forget_requests(hModule)

@@ -98,7 +98,6 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_gpu_function": (_P, (_P, _P, ctypes.c_char_p, _P)),
     "gs_gpu_variable": (_U64, (_P, _P, ctypes.c_char_p, _P)),
     "gs_module_new": (_P, (_P, _P, _U64)),
-    "gs_module_end": (_U32, (_P,)),
     "gs_module_reap": (_U64, ()),
     "gs_module_run_once": (_BOOL, (_P, _P, _P, _P, ctypes.c_char_p)),
     "gs_module_set_globals": (None, (_P, _P)),

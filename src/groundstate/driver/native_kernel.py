@@ -36,11 +36,6 @@ def module_new(context: int, device: int, key: int) -> int:
     return _new("gs_module_new", "module", context, device, key)
 
 
-def module_end(module: int) -> None:
-    """Ends a module's handle; fails while kernels of the module exist."""
-    _check("gs_module_end", module)
-
-
 def reap_module() -> int:
     """The key of a module that neither a handle nor a command refers to any more, or 0."""
     return _call("gs_module_reap")

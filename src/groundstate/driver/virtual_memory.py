@@ -159,6 +159,8 @@ class Reservation:
 _lock = Lock()
 _reservations: dict[int, Reservation] = {}
 _physicals: Handles[Physical] = Handles("ze_physical_mem_handle_t")
+_destroyed: list[Physical] = []
+"""Physical memory without a handle, while it is mapped."""
 _next_identifier = iter(range(1, 1 << 62))
 
 
@@ -242,6 +244,7 @@ def _forget_dead_contexts() -> None:
         if not native.is_live(each.context, "ze_context_handle_t"):
             _release(each)
             del _reservations[start]
+    _free_unmapped()
 
 
 def forget_context(context: int) -> None:
@@ -302,6 +305,7 @@ def zeVirtualMemFree(hContext: int, ptr: int, size: int) -> None:
             )
         _release(reservation)
         del _reservations[ptr]
+        _free_unmapped()
 
 
 # --- Physical memory ----------------------------------------------------------------------------
@@ -375,25 +379,30 @@ def _physical(context: int, handle: int) -> Physical:
 @handler
 def zePhysicalMemDestroy(hContext: int, hPhysicalMemory: int) -> None:
     with _lock:
-        physical = _physical(hContext, hPhysicalMemory)
-        if any(
-            segment.physical is physical
-            for reservation in _reservations.values()
-            for segment in reservation.segments
-        ):
-            raise Failure(
-                ze.ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
-                "the physical memory is still mapped; call zeVirtualMemUnmap first",
-            )
+        _physical(hContext, hPhysicalMemory)
         _end(hPhysicalMemory)
 
 
 def _end(handle: int) -> None:
-    """Ends a handle, and gives its memory back."""
-    physical = _physicals.take(handle)
+    """Ends a handle. The memory goes when it is no longer mapped."""
+    _destroyed.append(_physicals.take(handle))
     native.object_end(handle)
-    os.close(physical.fd)
-    native.device_uncharge(physical.device, physical.size)
+    _free_unmapped()
+
+
+def _free_unmapped() -> None:
+    """Gives the memory back that has no handle and is mapped nowhere."""
+    if not _destroyed:
+        return
+    mapped = {
+        segment.physical
+        for reservation in _reservations.values()
+        for segment in reservation.segments
+    }
+    for physical in [each for each in _destroyed if each not in mapped]:
+        _destroyed.remove(physical)
+        os.close(physical.fd)
+        native.device_uncharge(physical.device, physical.size)
 
 
 @handler
@@ -438,6 +447,7 @@ def zeVirtualMemUnmap(hContext: int, ptr: int, size: int) -> None:
     with _lock:
         reservation = _reservation(hContext, ptr, size)
         reservation.change(Segment(ptr, ptr + size), lambda: _map_nothing(ptr, size))
+        _free_unmapped()
 
 
 @handler

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import ctypes
+import os
 
 from groundstate import ze
 from groundstate.compiler.opencl import frontend
 from tests.check.host.cases import Cases, bench, copy_kernel
 from tests.conftest import check
+from tests.driver.graphs.graphs import append, instantiate, recorded
 from tests.driver.kernels import KernelBench, group_count, launch
-from tests.driver.support import barrier, close_list, copy, finish, finish_queue, handles, submit
+from tests.driver.support import (
+    FOREVER,
+    barrier,
+    close_list,
+    copy,
+    finish,
+    finish_queue,
+    handles,
+    submit,
+)
 
 CASES = Cases()
 expect = CASES.expect
@@ -73,19 +84,27 @@ def pass_a_number_as_an_event(made: KernelBench) -> None:
 # --- Destroyed while in use -------------------------------------------------------------------
 
 
+def let_through(gate: int, done: int) -> None:
+    """The end of a queue that nobody can wait for any more."""
+    check(ze.zeEventHostSignal(gate))
+    check(ze.zeEventHostSynchronize(done, FOREVER))
+
+
 @expect("destroy-while-in-use")
 def destroy_a_busy_queue(made: KernelBench) -> None:
-    queue, commands, event = made.queue(), made.list(), made.event()
-    barrier(commands, waits=[event])
+    queue, commands, (gate, done) = made.queue(), made.list(), made.events(2)
+    barrier(commands, signal=done, waits=[gate])
     submit(queue, close_list(commands))
-    assert ze.zeCommandQueueDestroy(queue) == ze.ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE
+    made.end(queue)
+    let_through(gate, done)
 
 
 @expect("destroy-while-in-use")
 def destroy_a_busy_immediate_list(made: KernelBench) -> None:
-    commands = made.immediate()
-    barrier(commands, waits=[made.event()])
-    ze.zeCommandListDestroy(commands)
+    commands, (gate, done) = made.immediate(), made.events(2)
+    barrier(commands, signal=done, waits=[gate])
+    made.end(commands)
+    let_through(gate, done)
 
 
 @expect("destroy-while-in-use")
@@ -93,14 +112,15 @@ def destroy_a_list_that_runs(made: KernelBench) -> None:
     commands = made.list()
     barrier(commands, waits=[made.event()])
     submit(made.queue(), close_list(commands))
-    ze.zeCommandListDestroy(commands)
+    made.end(commands)
 
 
 @expect("destroy-while-in-use")
 def destroy_an_event_that_is_waited_for(made: KernelBench) -> None:
-    event = made.event()
-    barrier(made.immediate(), waits=[event])
-    ze.zeEventDestroy(event)
+    event, gate = made.events(2)
+    barrier(made.immediate(), waits=[event, gate])
+    check(ze.zeEventHostSignal(event))
+    made.end(event)
 
 
 @expect("destroy-while-in-use")
@@ -109,7 +129,57 @@ def destroy_a_fence_that_is_to_come(made: KernelBench) -> None:
     fence = made.fence(queue)
     barrier(commands, waits=[made.event()])
     submit(queue, close_list(commands), fence=fence)
-    ze.zeFenceDestroy(fence)
+    made.end(fence)
+
+
+@expect("destroy-while-in-use")
+def release_a_semaphore_that_is_waited_for(made: KernelBench) -> None:
+    counter = os.eventfd(0)
+    chained = ze.ze_external_semaphore_fd_ext_desc_t(fd=counter)
+    description = ze.ze_external_semaphore_ext_desc_t(
+        flags=ze.ZE_EXTERNAL_SEMAPHORE_EXT_FLAG_OPAQUE_FD, pNext=ctypes.addressof(chained)
+    )
+    semaphore = made._made(
+        ze.zeDeviceReleaseExternalSemaphoreExt,
+        ze.zeDeviceImportExternalSemaphoreExt,
+        made.device,
+        ctypes.byref(description),
+    )
+    parameters = ze.ze_external_semaphore_wait_params_ext_t()
+    check(
+        ze.zeCommandListAppendWaitExternalSemaphoreExt(
+            made.immediate(), 1, handles(semaphore), ctypes.byref(parameters), None, 0, None
+        )
+    )
+    made.end(semaphore)
+    os.eventfd_write(counter, 1)
+    os.close(counter)
+
+
+@expect("destroy-while-in-use")
+def destroy_a_graph_that_runs(made: KernelBench) -> None:
+    commands = made.immediate()
+    with recorded(made, commands) as recording:
+        barrier(commands, waits=[made.event()])
+    executable = instantiate(made, recording.graph)
+    check(append(commands, executable))
+    made.end(executable)
+
+
+@expect("destroy-while-in-use")
+def destroy_a_busy_context(made: KernelBench) -> None:
+    with bench() as other:
+        barrier(other.immediate(), waits=[other.event()])
+        other.end(other.context)
+
+
+@expect("destroy-before-children")
+def destroy_a_graph_before_its_executable(made: KernelBench) -> None:
+    commands = made.immediate()
+    with recorded(made, commands) as recording:
+        barrier(commands)
+    instantiate(made, recording.graph)
+    made.end(recording.graph)
 
 
 @expect("destroy-before-children")
@@ -130,7 +200,7 @@ def destroy_a_queue_before_its_fence(made: KernelBench) -> None:
 def destroy_a_module_before_its_kernel(made: KernelBench) -> None:
     copy_kernel(made)
     module = next(handle for handle, end in made._endings.items() if end is ze.zeModuleDestroy)
-    ze.zeModuleDestroy(module)
+    made.end(module)
 
 
 # --- Memory -----------------------------------------------------------------------------------

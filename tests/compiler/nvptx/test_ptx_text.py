@@ -9,7 +9,9 @@ import pytest
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.program.ptx_program import PtxModule, compile_ptx
+from tests.compiler.instructions.instruction_support import each_item, module
 from tests.compiler.instructions.test_instructions import BATCHES
+from tests.compiler.program.test_program_variables import LOCAL_IN_A_LIST
 
 CL3 = ["-cl-std=CL3.0"]
 PREAMBLE = """
@@ -151,6 +153,17 @@ def test_variables_of_the_program_have_symbols() -> None:
     assert size == 4
     assert f"{symbol}" in module.text
     assert f"generic({symbol})" in module.text
+
+
+def test_listed_local_variable_stays_shared() -> None:
+    body = """
+    %at = OpInBoundsAccessChain %l*u32 %shared %u32:3
+    OpStore %at %u32:7
+    %r = OpLoad %u32 %at
+    """
+    binary = module(each_item([body], [], ["u32"]), declarations=LOCAL_IN_A_LIST)
+    compiled = compile_ptx(binary, sm=90)
+    assert compiled.kernels["kernel"].static_shared == 64
 
 
 def test_required_size_and_subgroup() -> None:

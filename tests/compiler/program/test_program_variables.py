@@ -98,6 +98,41 @@ def test_constants_of_a_kernel_can_hold_addresses(width: int) -> None:
     assert outputs(program, width).tolist() == [7 + 40 + 40 + 12] * COUNT
 
 
+LOCAL_IN_A_LIST = """
+%row = OpTypeArray %u32 %u32:16
+%l*row = OpTypePointer Workgroup %row
+%shared = OpVariable %l*row Workgroup
+%shared.bytes = OpSpecConstantOp %f*u8 Bitcast %shared
+%list = OpTypeStruct %u32 %f*u8 %u32
+%g*list = OpTypePointer CrossWorkgroup %list
+%listed = OpConstantComposite %list %u32:5 %shared.bytes %u32:6
+%keeps = OpVariable %g*list CrossWorkgroup %listed
+"""
+
+
+@pytest.mark.parametrize("width", [1, 8])
+def test_listed_local_variable_stays_local(width: int) -> None:
+    """Compilers list what they want to keep, in a variable that nobody reads."""
+    body = """
+    %at = OpInBoundsAccessChain %l*u32 %shared %u32:3
+    OpStore %at %u32:7
+    %r = OpLoad %u32 %at
+    """
+    program = Program(module(each_item([body], [], ["u32"]), declarations=LOCAL_IN_A_LIST))
+    assert program.globals.image.count(0) == len(program.globals.image) - 2
+    assert outputs(program, width).tolist() == [7] * COUNT
+
+
+def test_kernel_cannot_read_a_list_of_local_variables() -> None:
+    body = """
+    %at = OpInBoundsAccessChain %g*u32 %keeps %u32:0
+    %r = OpLoad %u32 %at
+    """
+    program = Program(module(each_item([body], [], ["u32"]), declarations=LOCAL_IN_A_LIST))
+    with pytest.raises(BuildError, match="starts with the address of a variable in local memory"):
+        outputs(program, 8)
+
+
 FUNCTIONS = """
 %add.one = OpFunction %u32 None %number.to.number
 %x.1 = OpFunctionParameter %u32

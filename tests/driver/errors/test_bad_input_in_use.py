@@ -1,6 +1,8 @@
-"""Destroying what the device still uses, and using what was destroyed."""
+"""Destroying what is still used, and using what was destroyed."""
 
 import ctypes
+import mmap
+import os
 from collections.abc import Callable
 
 import pytest
@@ -22,77 +24,74 @@ from tests.driver.support import (
     submit,
 )
 
-IN_USE = ze.ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE
 NO_HANDLE = ze.ZE_RESULT_ERROR_INVALID_NULL_HANDLE
 
 
-def in_use(result: int, function: str) -> bool:
-    return result == IN_USE and function in last_error()
-
-
-def test_a_queue_that_runs_cannot_be_destroyed(bench: Bench) -> None:
-    go = bench.event()
-    queue, commands = bench.queue(), bench.list()
-    barrier(commands, waits=[go])
-    submit(queue, close_list(commands))
-    assert in_use(ze.zeCommandQueueDestroy(queue), "zeCommandQueueDestroy")
-    check(ze.zeEventHostSignal(go))
-    finish_queue(queue)
-    bench.end(queue)
-
-
-def test_running_regular_list_refuses_destroy(bench: Bench) -> None:
-    go = bench.event()
-    queue, commands = bench.queue(), bench.list()
-    barrier(commands, waits=[go])
-    submit(queue, close_list(commands))
-    assert in_use(ze.zeCommandListDestroy(commands), "zeCommandListDestroy")
-    check(ze.zeEventHostSignal(go))
-    finish_queue(queue)
-    bench.end(commands)
-
-
-def test_running_immediate_list_refuses_destroy(bench: Bench) -> None:
-    go = bench.event()
-    commands = bench.immediate()
-    barrier(commands, waits=[go])
-    assert in_use(ze.zeCommandListDestroy(commands), "zeCommandListDestroy")
-    check(ze.zeEventHostSignal(go))
-    finish(commands)
-    bench.end(commands)
+# --- Destroying what is in use: what was submitted is done all the same ---------------------------
 
 
 @pytest.mark.parametrize("immediate", [True, False])
-def test_events_in_use_by_device_refuse_destroy(bench: Bench, immediate: bool) -> None:
-    go, other, done = bench.events(3)
+def test_destroyed_list_and_queue_finish_their_work(bench: Bench, immediate: bool) -> None:
+    go, done = bench.events(2)
+    memory = bench.bytes(1, fill=0)
     queue = bench.queue()
     commands = bench.immediate() if immediate else bench.list()
+    fill(commands, address(memory), b"\1", 1, signal=done, waits=[go])
+    if not immediate:
+        submit(queue, close_list(commands))
+    bench.end(commands)
+    bench.end(queue)
+    assert ze.zeCommandListClose(commands) == NO_HANDLE
+    assert ze.zeCommandQueueSynchronize(queue, 0) == NO_HANDLE
+    assert not is_signalled(done)
+    check(ze.zeEventHostSignal(go))
+    check(ze.zeEventHostSynchronize(done, FOREVER))
+    assert memory[0] == 1
+
+
+@pytest.mark.parametrize("immediate", [True, False])
+def test_destroyed_events_still_order_commands(bench: Bench, immediate: bool) -> None:
+    go, other, done = bench.events(3)
+    memory = bench.bytes(1, fill=0)
+    queue = bench.queue()
+    commands = bench.immediate(in_order=True) if immediate else bench.list()
     barrier(commands, signal=done, waits=[go, other])
+    fill(commands, address(memory), b"\1", 1, waits=[done])
     if not immediate:
         submit(queue, close_list(commands))
     check(ze.zeEventHostSignal(other))
-    for event in (go, other, done):
-        assert in_use(ze.zeEventDestroy(event), "zeEventDestroy")
+    for event in (other, done):
+        bench.end(event)
+        assert ze.zeEventQueryStatus(event) == NO_HANDLE
+    assert ze.zeCommandQueueSynchronize(queue, 0) == (
+        ze.ZE_RESULT_SUCCESS if immediate else ze.ZE_RESULT_NOT_READY
+    )
+    check(ze.zeEventHostSignal(go))
+    finish(commands) if immediate else finish_queue(queue)
+    assert memory[0] == 1
+
+
+def test_destroyed_context_keeps_waiting_work_and_its_memory(driver: int, device: int) -> None:
+    bench = Bench(driver, device)
+    go, done = bench.events(2)
+    memory, commands = bench.bytes(64, fill=0), bench.immediate()
+    fill(commands, address(memory), b"\1", 64, signal=done, waits=[go])
+    bench.end(bench.context)
+    assert ze.zeContextGetStatus(bench.context) == NO_HANDLE
     check(ze.zeEventHostSignal(go))
     check(ze.zeEventHostSynchronize(done, FOREVER))
-    for event in (go, other, done):
-        bench.end(event)
-    finish_queue(queue)
+    assert memory.tolist() == [1] * 64
+    bench._endings = {
+        handle: ending for handle, ending in bench._endings.items() if ending != bench._free
+    }
+    bench.close()
 
 
-def test_context_of_running_queue_refuses_destroy(bench: Bench) -> None:
-    go = bench.event()
-    commands = bench.immediate()
-    barrier(commands, waits=[go])
-    assert in_use(ze.zeContextDestroy(bench.context), "zeContextDestroy")
-    check(ze.zeEventHostSignal(go))
-    finish(commands)
-
-
-def test_mapped_physical_memory_refuses_destroy(bench: Bench) -> None:
-    size = 4096
+def test_destroyed_physical_memory_stays_mapped(bench: Bench) -> None:
+    size = mmap.PAGESIZE
     start, physical = ctypes.c_void_p(), ctypes.c_void_p()
     description = ze.ze_physical_mem_desc_t(size=size)
+    files = len(os.listdir("/proc/self/fd"))
     check(ze.zeVirtualMemReserve(bench.context, None, size, ctypes.byref(start)))
     check(
         ze.zePhysicalMemCreate(
@@ -101,10 +100,15 @@ def test_mapped_physical_memory_refuses_destroy(bench: Bench) -> None:
     )
     access = ze.ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE
     check(ze.zeVirtualMemMap(bench.context, start, size, physical, 0, access))
-    result = ze.zePhysicalMemDestroy(bench.context, physical)
-    assert in_use(result, "zePhysicalMemDestroy")
-    check(ze.zeVirtualMemUnmap(bench.context, start, size))
     check(ze.zePhysicalMemDestroy(bench.context, physical))
+    assert ze.zePhysicalMemDestroy(bench.context, physical) == NO_HANDLE
+    assert start.value is not None
+    commands = bench.immediate()
+    fill(commands, start.value, b"\7", size)
+    finish(commands)
+    assert ctypes.string_at(start.value, 2) == b"\7\7"
+    check(ze.zeVirtualMemUnmap(bench.context, start, size))
+    assert len(os.listdir("/proc/self/fd")) == files, "the memory went with its last mapping"
     check(ze.zeVirtualMemFree(bench.context, start, size))
 
 

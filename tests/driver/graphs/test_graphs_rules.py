@@ -4,6 +4,7 @@ import ctypes
 import re
 import shutil
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,6 @@ from groundstate import ze
 from tests.conftest import check, last_error
 from tests.driver.graphs.graphs import (
     EXTERNAL,
-    IN_USE,
     INVALID,
     UNSUPPORTED_IN_CAPTURE,
     append,
@@ -106,7 +106,6 @@ def test_unfinished_graph_is_not_instantiated(bench: Bench, commands: int) -> No
     begin(commands)
     check(ze.zeCommandListGetGraphExt(commands, ctypes.byref(graph)))
     assert ze.zeGraphInstantiateExt(graph, None, unused) == INVALID
-    assert ze.zeGraphDestroyExt(graph) == IN_USE
     end(bench, commands)
 
 
@@ -167,29 +166,46 @@ def test_refused_signal_leaves_graph_unchanged(bench: Bench) -> None:
 # --- Ends -----------------------------------------------------------------------------------------
 
 
-def test_executable_graphs_go_before_their_graph(bench: Bench, commands: int) -> None:
+def test_executable_graphs_outlive_their_graph(bench: Bench, commands: int) -> None:
+    memory = bench.bytes(1, fill=0)
     with recorded(bench, commands) as recording:
-        barrier(commands)
-    executables = [instantiate(bench, recording.graph) for _ in range(2)]
-    for executable in executables:
-        assert ze.zeGraphDestroyExt(recording.graph) == IN_USE
-        assert "destroy them first" in last_error()
-        bench.end(executable)
+        fill(commands, address(memory), b"\1", 1)
+    executable = instantiate(bench, recording.graph)
     bench.end(recording.graph)
     for function in (ze.zeGraphDestroyExt, ze.zeGraphIsEmptyExt):
         assert function(recording.graph) == ze.ZE_RESULT_ERROR_INVALID_NULL_HANDLE
+    replay(commands, executable)
+    assert memory[0] == 1
 
 
-def test_a_running_graph_is_not_destroyed(bench: Bench, commands: int) -> None:
-    gate = bench.event()
+def test_graph_goes_with_its_last_run(bench: Bench, commands: int) -> None:
+    """Its callbacks may free what the run still uses."""
+    gate, memory = bench.event(), bench.bytes(1, fill=0)
+    freed = threading.Event()
+    callback = ze.zex_mem_graph_free_callback_fn_t(lambda _: freed.set())
     with recorded(bench, commands) as recording:
-        barrier(commands, waits=[gate])
+        fill(commands, address(memory), b"\1", 1, waits=[gate])
+    check(ze.zeGraphSetDestructionCallbackExt(recording.graph, callback, None, None))
     executable = instantiate(bench, recording.graph)
     check(append(commands, executable))
-    assert ze.zeExecutableGraphDestroyExt(executable) == IN_USE
+    bench.end(executable)
+    bench.end(recording.graph)
+    assert not freed.is_set()
     check(ze.zeEventHostSignal(gate))
     finish(commands)
-    bench.end(executable)
+    assert memory[0] == 1
+    assert freed.wait(60)
+
+
+def test_destroying_recorded_graph_ends_its_capture(bench: Bench, commands: int) -> None:
+    memory, graph = bench.bytes(1, fill=0), new_graph(bench)
+    check(ze.zeCommandListBeginCaptureIntoGraphExt(commands, graph, None))
+    fill(commands, address(memory), b"\1", 1)
+    bench.end(graph)
+    assert not captures(commands)
+    fill(commands, address(memory), b"\2", 1)
+    finish(commands)
+    assert memory[0] == 2
 
 
 def test_graph_outlives_all_recorded_objects(
@@ -222,7 +238,6 @@ def test_graph_destroy_calls_every_callback(bench: Bench, commands: int) -> None
     executable = instantiate(bench, graph.value)
     for number in (2, 3):
         check(ze.zeGraphSetDestructionCallbackExt(graph, callback, number, None))
-    assert ze.zeGraphDestroyExt(graph) == IN_USE
     bench.end(executable)
     assert called == []
     bench.end(graph.value)

@@ -363,7 +363,6 @@ def test_wait_event_slot_is_emptied_and_refilled(kernels: KernelBench) -> None:
     submit(queue, close_list(clone))
     assert ze.zeCommandQueueSynchronize(queue, 1_000_000) == ze.ZE_RESULT_NOT_READY
     assert target[0] == 0
-    assert ze.zeEventDestroy(third) == ze.ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE
     kernels.end(first)  # nothing waits for it any more
     check(ze.zeEventHostSignal(third))
     check(ze.zeCommandQueueSynchronize(queue, 2**64 - 1))

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import groundstate as gs
+from groundstate import ze
+from tests.conftest import check
 from tests.nvidia.inside.conftest import SOURCE
 
 
@@ -113,6 +115,23 @@ def test_event_comes_though_nobody_waits(
             assert count.tolist() == [expected]
             event.reset()
         commands.synchronize()
+
+
+def test_destroyed_list_finishes_what_is_under_way(
+    ctx: gs.Context, module: gs.Module, count: gs.Memory
+) -> None:
+    with gs.EventPool(ctx, 2) as pool:
+        start, end = pool.event(), pool.event()
+        for _ in range(20):
+            commands = gs.CommandList.immediate(ctx)
+            module["increase"](commands, 1, 1, count)
+            module["increase"](commands, 1, 1, count, wait=start, signal=end)
+            check(ze.zeCommandListDestroy(commands.handle))
+            start.signal()
+            end.wait()
+            start.reset()
+            end.reset()
+    assert count.tolist() == [40]
 
 
 def test_signal_comes_after_what_is_under_way(

@@ -55,13 +55,18 @@ class Image:
                 raise BuildError(f"variables start with more than {MAX_ADDRESSES} addresses")
             self.addresses.append((place, kind.size, home, value))
 
-    def settle(self, find: Callable[[int, Address], int]) -> tuple[int, ...]:
+    def settle(self, find: Callable[[int, Address], int | None]) -> tuple[int, ...]:
         """Writes the places of what addresses lead to, and returns where they stand: to each the
-        start of the memory must be added."""
+        start of the memory must be added. What has no place in this memory stays null."""
+        settled = []
         for place, size, home, address in self.addresses:
-            number = find(home, address) % (1 << 8 * size)
-            self.data[place : place + size] = number.to_bytes(size, "little")
-        return tuple(place for place, *_ in self.addresses)
+            number = find(home, address)
+            if number is not None:
+                self.data[place : place + size] = (number % (1 << 8 * size)).to_bytes(
+                    size, "little"
+                )
+                settled.append(place)
+        return tuple(settled)
 
 
 def initial_bytes(variable: Variable, kind: Type) -> bytes:

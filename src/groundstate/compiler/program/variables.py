@@ -35,6 +35,7 @@ class Globals:
                     self._place(image, home, module, variable)
         self.relocations = image.settle(self._find)
         """Where the addresses of variables stand, as offsets from the start of the block."""
+        self._unsettled = {place for place, *_ in image.addresses}.difference(self.relocations)
         self.image = bytes(image.data)
 
     def _owner(self, home: int, variable: Variable) -> int:
@@ -53,8 +54,21 @@ class Globals:
         name = module.exports.get(variable.id) or module.names.get(variable.id, "")
         self.names[name] = (start, kind.size)
 
-    def _find(self, home: int, address: Address) -> int:
-        """The offset of what an address leads to; 0 for what another module has yet to define."""
+    def check_use(self, home: int, variable: Variable) -> None:
+        """Raises BuildError if a kernel uses a variable that starts with a work-group's address.
+
+        Compilers list such addresses in a variable that nobody reads, so that others keep them."""
+        start, kind = self.places[home, variable.id], variable.data_type
+        if kind is not None and any(start <= each < start + kind.size for each in self._unsettled):
+            name = self.symbols.modules[home].names.get(variable.id) or f"%{variable.id}"
+            raise BuildError(
+                f"the variable '{name}' starts with the address of a variable in local memory, of "
+                "which each work-group has its own; take the address in the kernel"
+            )
+
+    def _find(self, home: int, address: Address) -> int | None:
+        """The offset of what an address leads to; 0 for what another module has yet to define,
+        None for what each work-group has its own of."""
         module, identifier = self.symbols.modules[home], address.base
         if identifier not in module.variables:
             raise BuildError(f"a variable starts with the address of %{identifier}, which is none")
@@ -63,6 +77,8 @@ class Globals:
         except UnresolvedNameError:
             return 0
         place = self.places.get((owner, variable.id))
+        if place is None and variable.storage == StorageClass.Workgroup:
+            return None
         if place is None:
             name = module.names.get(identifier) or f"%{identifier}"
             raise BuildError(f"a variable starts with the address of '{name}', which has none yet")
@@ -90,6 +106,7 @@ def place_variables(kernel: Kernel, variables: Globals) -> tuple[Placement, int]
     for (home, identifier), (owner, variable) in _used_variables(kernel, variables.symbols):
         key, kind = (owner, variable.id), variable.data_type
         if key in variables.places:
+            variables.check_use(owner, variable)
             placed[key] = ("global", variables.places[key])
         elif variable.storage == StorageClass.Workgroup and kind is not None and key not in placed:
             offset = -(-offset // LOCAL_ALIGNMENT) * LOCAL_ALIGNMENT
