@@ -86,37 +86,41 @@ define void @k(ptr addrspace(1) %p, i64 %i) {
 @pytest.mark.parametrize(
     ("access", "looks"),
     [
-        ("store i32 1, ptr %0, align 4", ["variable.write.4.4"]),
-        ("%x = load i16, ptr %2, align 2", ["inside.read.2.8"]),
-        ("%x = load i8, ptr addrspace(3) %4, align 1", ["inside.read.1.5"]),
+        ("store i32 1, ptr %0, align 4", ["variable.write.4.4 1"]),
+        ("%x = load i16, ptr %2, align 2", ["inside.read.2.8 1"]),
+        ("%x = load i8, ptr addrspace(3) %4, align 1", ["inside.read.1.5 %i"]),
         ("%x = load i8, ptr addrspace(3) %5, align 1", []),
         ("%x = load i32, ptr %6, align 4", []),
-        ("%x = load volatile <2 x i8>, ptr addrspace(3) %4, align 1", ["inside.read.0.5"]),
-        ("%x = call i32 @_Z10atomic_incPVU3AS3i(ptr %0)", ["variable.atomic.0.4"]),
+        ("%x = load volatile <2 x i8>, ptr addrspace(3) %4, align 1", ["inside.read.0.5 %i"]),
+        ("%x = call i32 @_Z10atomic_incPVU3AS3i(ptr %0)", ["variable.atomic.0.4 1"]),
         ("%x = call i32 @_Z1fPi(ptr %0)", []),
     ],
 )
 def test_access_says_which_indices_it_has(access: str, looks: list[str]) -> None:
     marked = array_indices.mark(f"{STEPS}  {access}, !dbg !9\n  ret void\n}}\n")
     calls = [line for line in marked.splitlines() if line.startswith("  call void")]
+    expected = [each.split() for each in looks]
     assert calls == [
-        f'  call void @"__groundstate_index.{each}"(i64 %i), !dbg !9' for each in looks
+        f'  call void @"__groundstate_index.{name}"(i64 %i, i64 {row}), !dbg !9'
+        for name, row in expected
     ]
     assert [line for line in marked.splitlines() if line.startswith("declare")] == [
-        f'declare void @"__groundstate_index.{each}"(i64) {array_indices.ATTRIBUTES}'
-        for each in looks
+        f'declare void @"__groundstate_index.{name}"(i64, i64) {array_indices.ATTRIBUTES}'
+        for name, _ in expected
     ]
 
 
 @pytest.mark.parametrize(
     ("call", "stays"),
     [
-        ("inside.read.4.8(i64 %i)", True),
-        ("inside.read.4.8(i64 7)", False),
-        ("inside.read.4.8(i64 8)", True),
-        ("inside.read.4.8(i64 -1)", True),
-        ("variable.read.4.8(i64 8)", True),
-        ("variable.read.4.8(i64 %i)", False),
+        ("inside.read.4.8(i64 %i, i64 1)", True),
+        ("inside.read.4.8(i64 7, i64 1)", False),
+        ("inside.read.4.8(i64 8, i64 1)", True),
+        ("inside.read.4.8(i64 -1, i64 1)", True),
+        ("inside.read.4.8(i64 8, i64 0)", False),
+        ("inside.read.4.8(i64 8, i64 %i)", True),
+        ("variable.read.4.8(i64 8, i64 1)", True),
+        ("variable.read.4.8(i64 %i, i64 1)", False),
     ],
 )
 def test_index_that_is_known_to_be_right_is_forgotten(call: str, stays: bool) -> None:

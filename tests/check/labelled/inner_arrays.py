@@ -83,6 +83,22 @@ CASES: tuple[Case, ...] = (
             out[get_global_id(0)] = t[0][l + 48]; }""",
     ),
     right(
+        "computed_first_row_as_one_long_array",
+        "ints:64",
+        source="""kernel void $(global int *out) {
+            local int t[4][16];
+            t[0 * get_local_id(0)][get_global_id(0)] = out[get_global_id(0)]; }""",
+    ),
+    right(
+        "row_that_is_the_first_as_one_long_array",
+        "ints:64",
+        source="""kernel void $(global int *out) {
+            local int t[2][16];
+            int row = out[get_group_id(0)] & 64;
+            t[row][get_local_id(0) + 16] = 1;
+            out[get_global_id(0)] = t[row + 1][get_local_id(0)]; }""",
+    ),
+    right(
         "member_rows_as_one_long_array",
         "ints:64",
         source="""struct $_s { int n; int a[4][4]; };

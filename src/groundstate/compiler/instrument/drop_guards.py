@@ -44,6 +44,8 @@ def _drop_reports(kernel: Kernel, intervals: Intervals) -> bool:
 
 def _is_never_made(report: Node, intervals: Intervals) -> bool:
     condition = report.operands[0] if report.op == "Report" else None
+    if condition is not None and condition.op == "LogicalAnd":
+        condition = condition.operands[0]
     if condition is None or condition.op != "UGreaterThanEqual":
         return False
     number, end = intervals.of(condition.operands[0]), constant_int(condition.operands[1])

@@ -40,7 +40,7 @@ def check_indices(kernel: Kernel, analyses: Analyses) -> bool:
             if node.op == "CheckIndex":
                 words, size, length = node.literals
                 site = _new_site(kernel, node, str(words), int(str(size)))
-                nodes += _report(node, node.operands[0], int(str(length)), site)
+                nodes += _report(node, node.operands[0], int(str(length)), site, node.operands[1])
                 changed = True
                 continue
             for access in accesses(node):
@@ -71,13 +71,19 @@ def _new_site(kernel: Kernel, node: Node, words: str, size: int) -> int:
     return len(kernel.sites) - 1
 
 
-def _report(node: Node, index: Node, length: int, site: int) -> list[Node]:
+def _report(
+    node: Node, index: Node, length: int, site: int, is_needed: Node | None = None
+) -> list[Node]:
     added: list[Node] = []
     number = as_u64(index, added, node, is_signed=True)
     end = constant_node(U64, length)
-    outside = node.derive("UGreaterThanEqual", Bool(), [number, end])
-    report = node.derive("Report", Void(), [outside, number, end], (site,))
-    return [*added, outside, report]
+    wrong = node.derive("UGreaterThanEqual", Bool(), [number, end])
+    added.append(wrong)
+    if is_needed is not None and not constant_int(is_needed):
+        looks = node.derive("INotEqual", Bool(), [is_needed, constant_node(U64, 0)])
+        wrong = node.derive("LogicalAnd", Bool(), [wrong, looks])
+        added += [looks, wrong]
+    return [*added, node.derive("Report", Void(), [wrong, number, end], (site,))]
 
 
 def _inner_indices(pointer: Node) -> Iterator[tuple[Node, int]]:

@@ -77,9 +77,10 @@ define("CheckImage", "image numeric sampler? -> void", Category.CONTROL, effect=
 """Reports lanes whose coordinates lead out of an image, if the sampler does not say what is there.
 The literal is the site."""
 
-define("CheckIndex", "whole. -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
-"""Stands before an access of an element: the literals are what kind of access it is, its bytes, and
-how many elements there are (instrument/indices.py)."""
+define("CheckIndex", "whole. whole. -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
+"""Stands before an access of an element, with its index, and with 0 if there is no need to look.
+The literals are what kind of access it is, its bytes, and how many elements there are
+(instrument/indices.py)."""
 
 define("CheckArithmetic", "any* -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
 """Reports lanes in which an operation on numbers went wrong. It takes the operands, the result and,

@@ -5,15 +5,16 @@ lies outside of a private array is gone. So before each access, `mark` calls a f
 for a look at the index; its name has the number of elements. `release` drops the calls that are not
 needed once the program is optimised; instrument/indices.py makes reports of the others.
 
-Whoever takes an array of arrays for one long array, as `t[0][i]`, makes no mistake that matters. An
-index into a whole variable is up to bounds.py, unless it is a constant in the end: then LLVM may
-have dropped the access.
+Whoever takes an array of arrays for one long array, as `t[0][i]`, makes no mistake that matters: so
+the call takes the index of the row, too. An index into a whole variable is up to bounds.py, unless
+it is a constant in the end: then LLVM may have dropped the access.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.spirv_to_ir.library_functions import INDEX
@@ -38,7 +39,8 @@ _ACCESS = re.compile(
 )
 _ARRAY = re.compile(r"\[(\d+) x (.*)\]")
 _CALL = re.compile(
-    rf'^  (?:tail )?call void @"?{re.escape(INDEX)}(\w+)\.\w+\.\d+\.(\d+)"?\(i64 (.+?)\)'
+    rf'^  (?:tail )?call void @"?{re.escape(INDEX)}(\w+)\.\w+\.\d+\.(\d+)"?'
+    r"\(i64 (\S+), i64 (\S+)\)"
 )
 _BYTES = {"i8": 1, "i16": 2, "half": 2, "i32": 4, "float": 4, "i64": 8, "double": 8}
 
@@ -50,6 +52,8 @@ class _Step:
     length: int
     """Of the array; 0 for what is none."""
     index: str
+    row: str
+    """1, or the index if what lies behind index 0 may be taken for one long array."""
 
 
 def mark(ir: str) -> str:
@@ -59,7 +63,7 @@ def mark(ir: str) -> str:
     for number, function in enumerate(functions):
         if " getelementptr " in function:
             functions[number] = "\n".join(_marked(function, declared))
-    declarations = (f'declare void @"{name}"(i64) {ATTRIBUTES}\n' for name in sorted(declared))
+    declarations = (f'declare void @"{name}"(i64, i64) {ATTRIBUTES}\n' for name in sorted(declared))
     return "\n}\n".join(functions) + "".join(declarations)
 
 
@@ -79,7 +83,8 @@ def _marked(function: str, declared: set[str]) -> Iterator[str]:
             for where, each in _indices(place, steps, variables):
                 name = f"{INDEX}{where}.{_words(access)}.{each.length}"
                 declared.add(name)
-                yield f'  call void @"{name}"(i64 {each.index}){access["at"] or ""}'
+                given = f"i64 {each.index}, i64 {each.row}"
+                yield f'  call void @"{name}"({given}){access["at"] or ""}'
         yield line
 
 
@@ -103,31 +108,24 @@ def _indices(
         return
     way.reverse()
     if place.startswith("getelementptr"):
-        way.insert(0, _Step(0, ""))
+        way.insert(0, _Step(0, "", "1"))
     elif place in variables and way[0].length > 1:
-        yield OF_VARIABLE, way[0]
-    for number, each in enumerate(way[1:], 1):
-        if each.length > 1 and not _is_in_long_array(way[:number]):
-            yield INSIDE, each
-
-
-def _is_in_long_array(before: list[_Step]) -> bool:
-    """True behind the first elements of arrays that lie directly in each other."""
-    outer = len(before)
-    while outer and before[outer - 1].length > 0 and before[outer - 1].index == "0":
-        outer -= 1
-    return outer < len(before) and (outer == 0 or before[outer - 1].length == 0)
+        yield OF_VARIABLE, _Step(way[0].length, way[0].index, "1")
+    for before, each in pairwise(way):
+        if each.length > 1 and before.row != "0":
+            yield INSIDE, _Step(each.length, each.index, before.row)
 
 
 def _steps(found: re.Match[str]) -> Iterator[_Step]:
+    """Of a pointer to the array or structure that it leads to, and of that to a part."""
     array = _ARRAY.fullmatch(found["type"])
-    if found["second"] is None:
-        if found["first"] != "0":
-            yield _Step(0, found["first"])
-    elif array is not None and found["first"] == "0":
-        yield _Step(int(array[1]), found["second"])
-    else:
-        yield _Step(0, found["second"])
+    first, second = found["first"], found["second"]
+    if first != "0":
+        yield _Step(0, first, first)
+    if second is not None and array is not None:
+        yield _Step(int(array[1]), second, second)
+    elif second is not None:
+        yield _Step(0, second, "1")
 
 
 def release(optimised: str) -> str:
@@ -139,6 +137,7 @@ def _is_right(line: str) -> bool:
     call = _CALL.match(line)
     if call is None:
         return False
-    if not call[3].lstrip("-").isdigit():
-        return call[1] == OF_VARIABLE
-    return 0 <= int(call[3]) < int(call[2])
+    where, length, index, row = call.groups()
+    if not index.lstrip("-").isdigit():
+        return where == OF_VARIABLE or row == "0"
+    return 0 <= int(index) < int(length) or row == "0"
