@@ -102,7 +102,10 @@ static const gs_group_checks unchecked = {
     .pass_barrier = (const void *)ignore,
     .subgroup_barrier = (const void *)ignore,
     .access = (const void *)ignore,
+    .begin_copy = (const void *)ignore,
     .copy = (const void *)ignore,
+    .wait = (const void *)ignore,
+    .together = (const void *)ignore,
 };
 
 const gs_group_checks *gs_group_checks_begin(const gs_dispatch *dispatch, const gs_code *code) {
@@ -124,7 +127,10 @@ const gs_group_checks *gs_group_checks_begin(const gs_dispatch *dispatch, const 
         .pass_barrier = (const void *)gs_barrier_pass,
         .subgroup_barrier = (const void *)gs_subgroup_barrier,
         .access = (const void *)gs_race_access,
+        .begin_copy = (const void *)gs_copy_begin,
         .copy = (const void *)gs_race_copy,
+        .wait = (const void *)gs_copy_wait,
+        .together = (const void *)gs_group_together,
         .first_run = number_groups(count),
         .run_count = count,
         .watched = watched,
@@ -178,6 +184,8 @@ void gs_group_begin(const gs_dispatch *dispatch, uint64_t group, uint64_t shape,
     here->has_subgroup_barriers = here->has_acquired = false;
     here->acquired = (gs_acquired){0};
     here->pending_fences = 0;
+    here->copies_under_way = here->copy_count = here->ended_count = 0;
+    here->has_together = false;
     here->local = (uintptr_t)local;
     gs_local_shadow_clear(&here->shadow, dispatch->local_bytes);
     here->barriers++;
@@ -260,7 +268,10 @@ static void report_divergence(const gs_group_state *here) {
 
 void gs_barrier_pass(void) {
     gs_group_state *here = gs_group_here;
-    if (here == NULL || here->waiting == 0)
+    if (here == NULL)
+        return;
+    gs_copies_pass_barrier(here);
+    if (here->waiting == 0)
         return; /* all have ended */
     if (here->is_divergent || here->waiting < here->items)
         report_divergence(here);

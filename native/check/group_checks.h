@@ -31,9 +31,19 @@ void gs_subgroup_barrier(uint64_t first_item, uint64_t info);
 /* Lanes are about to access memory: races.c. */
 void gs_race_access(uint64_t base, int64_t stride, uint64_t active, uint64_t first_item, uint64_t info, const void *values);
 
-/* The group as a whole copies `count` elements, `distance` bytes apart: one side of it, which the first work-item tells. Its
- * number is that of a work-item behind the last one. */
+/* --- group_copies.c --- */
+
+/* The group begins a copy with an event, which the first work-item tells; and where, if it is never waited for. */
+void gs_copy_begin(uint64_t first_item, uint64_t event, uint64_t site);
+
+/* It copies `count` elements, `distance` bytes apart: one side of it. */
 void gs_race_copy(uint64_t base, uint64_t distance, uint64_t count, uint64_t first_item, uint64_t info);
+
+/* The group waits for an event; 0: for all of them. */
+void gs_copy_wait(uint64_t first_item, uint64_t event);
+
+/* Lanes do at a site what the whole group does, with some arguments: a number for all of them, or one for each lane. */
+void gs_group_together(uint64_t arguments, const uint64_t *of_lanes, uint64_t active, uint64_t first_item, uint64_t site);
 
 /* True for private memory. `space` becomes that of the address. */
 bool gs_memory_is_own(uint64_t address, gs_space *space);

@@ -5,7 +5,7 @@
 #include "check/shadow.h"
 #include "generated/shared.h"
 
-enum { GS_MOST_ITEMS = 1024, GS_MOST_LOCATIONS = 6 };
+enum { GS_MOST_ITEMS = 1024, GS_MOST_LOCATIONS = 6, GS_MOST_COPIES = 32 };
 
 /* The memory of a group, and that of the device: a fence is for one of them, or for both. */
 typedef enum gs_space { GS_LOCAL_SPACE, GS_GLOBAL_SPACE, GS_SPACES } gs_space;
@@ -25,6 +25,21 @@ typedef struct gs_local_shadow {
     uint16_t *write_site, *read_site, *other_site, *flags;
 } gs_local_shadow;
 
+/* An asynchronous copy: what it accesses has this tick, and the number of a work-item behind the last one. */
+typedef struct gs_group_copy {
+    uint32_t tick;
+    uint32_t event; /* who waits for that waits for it */
+    uint32_t site;
+    bool is_done;
+} gs_group_copy;
+
+/* What a work-item has done of that which a group does together, since the last barrier. */
+typedef struct gs_together {
+    uint64_t what; /* a hash of the places and of what they were given */
+    uint32_t count;
+    uint16_t site; /* the last of the places */
+} gs_together;
+
 typedef struct gs_group_state {
     const gs_dispatch *dispatch;
     uint64_t group;                 /* its number in the launch */
@@ -42,6 +57,12 @@ typedef struct gs_group_state {
     gs_acquired acquired;           /* by all work-items, before the last barrier */
     uint32_t acquired_run[GS_MOST_ITEMS + 1]; /* whose those of each work-item are */
     gs_acquired item_acquired[GS_MOST_ITEMS + 1];
+    /* copies */
+    uint32_t copies_under_way, copy_count;
+    gs_group_copy copies[GS_MOST_COPIES]; /* the last ones, at their number */
+    uint32_t ended_count, ended[GS_MOST_COPIES]; /* the events that are waited for at the next barrier */
+    bool has_together;              /* some work-item has done something of that, in this interval */
+    gs_together together[GS_MOST_ITEMS];
     /* barriers */
     uint32_t pending_fences;        /* a bit for each space */
     uint32_t barriers;              /* that have been passed, and 1 */
@@ -72,6 +93,14 @@ void gs_report_in_group(const gs_group_state *here, uint32_t site, uint32_t item
 
 void gs_local_shadow_clear(gs_local_shadow *shadow, uint64_t bytes);
 void gs_local_shadow_release(gs_local_shadow *shadow);
+
+/* --- group_copies.c ----------------------------------------------------------------------------------- */
+
+/* True if a copy of the group may still access memory: its event has not been waited for. */
+bool gs_copy_is_under_way(const gs_group_state *here, uint32_t tick);
+
+/* All work-items have come to a barrier or to their end. */
+void gs_copies_pass_barrier(gs_group_state *here);
 
 /* --- happens_before.c -------------------------------------------------------------------------------- */
 

@@ -176,7 +176,7 @@ static inline bool write_word(gs_local_shadow *shadow, uint32_t at, uint32_t now
 static inline bool visit_row(gs_local_shadow *shadow, const gs_access *now, uint32_t at, uint32_t lane, uint32_t count) {
     const gs_group_state *here = now->here;
     uint32_t tick = here->tick << 16, since = here->since[GS_LOCAL_SPACE] << 16, item = now->first_item + lane;
-    if (now->is_atomic || here->has_subgroup_barriers || here->tick == GS_LAST_TICK)
+    if (now->is_atomic || here->has_subgroup_barriers || here->copies_under_way > 0 || here->tick == GS_LAST_TICK)
         return false;
     if (count == 1)
         return now->writes ? write_word(shadow, at, tick, since, item, (uint16_t)now->site)
@@ -228,7 +228,7 @@ static bool are_in_row(const gs_access *now, uint32_t first, uint32_t count) {
 bool gs_race_in_local_row(gs_group_state *here, uint64_t base, int64_t stride, uint64_t active, uint32_t first_item, uint64_t info) {
     const uint64_t KIND = GS_ACCESS_LOCAL | GS_ACCESS_GENERIC | GS_ACCESS_ATOMIC | GS_ACCESS_SCATTERED;
     if ((info & KIND) != GS_ACCESS_LOCAL || (info >> 16 & 0xffff) != WORD_BYTES || here->has_subgroup_barriers ||
-        here->tick == GS_LAST_TICK)
+        here->copies_under_way > 0 || here->tick == GS_LAST_TICK)
         return false;
     gs_local_shadow *shadow = &here->shadow;
     uint32_t tick = here->tick << 16, since = here->since[GS_LOCAL_SPACE] << 16;

@@ -82,6 +82,8 @@ static inline bool is_concurrent(const gs_group_state *here, gs_access_stamp the
         return !gs_is_synchronised(here, then, item, space);
     }
     uint32_t other = gs_stamp_item(then), tick = gs_stamp_tick(then);
+    if (__builtin_expect(other == here->items, 0))
+        return !(item == other && tick == here->tick) && gs_copy_is_under_way(here, tick);
     if (other == item || tick < here->since[space] || tick == GS_LAST_TICK)
         return false;
     if (here->has_subgroup_barriers) {
@@ -268,6 +270,7 @@ typedef struct cursor {
 } cursor;
 
 static const uint64_t NOWHERE = UINT64_MAX;
+static const uint64_t NULL_PAGE = 4096; /* there is no memory to race for */
 
 static inline gs_shadow_cell *go_to(cursor *at, uint64_t address, gs_space space) {
     uint64_t line = address >> 6, chunk = address / GS_SHADOW_CHUNK;
@@ -286,7 +289,7 @@ static inline gs_shadow_cell *go_to(cursor *at, uint64_t address, gs_space space
 
 static inline void visit_lane(cursor *at, const gs_access *now, uint32_t lane) {
     uint64_t address = gs_address_of(now, lane), end = address + now->bytes;
-    if (end < address || end >> 48 != 0)
+    if (end < address || end >> 48 != 0 || address < NULL_PAGE)
         return;
     while (address < end) {
         uint64_t next = (address & ~UINT64_C(3)) + 4, to = next < end ? next : end;
@@ -354,12 +357,4 @@ void gs_race_access(uint64_t base, int64_t stride, uint64_t active, uint64_t fir
         }
         gs_group_tick(here);
     }
-}
-
-void gs_race_copy(uint64_t base, uint64_t distance, uint64_t count, uint64_t first_item, uint64_t info) {
-    gs_group_state *here = gs_group_here;
-    if (here == NULL || first_item != 0 || here->items == 1)
-        return; /* what one work-item does comes one after the other */
-    for (uint64_t each = 0; each < count; each++)
-        gs_race_access(base + each * distance, 0, 1, here->items, info, NULL);
 }

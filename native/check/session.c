@@ -1,10 +1,17 @@
-/* The end of checked mode. Findings are told at once, but how often each happened is known only when the process ends. */
+/* Which checkers of checked mode are on, and its end: findings are told at once, but how often each happened is known only
+ * when the process ends. */
 #include "check/session.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "check/checks.h"
 #include "python/interpreter.h"
+
+uint32_t gs_checks;
+
+/* The Python half says what the knob says. */
+GS_EXPORT void gs_set_checks(uint32_t checks) { gs_checks = checks; }
 
 static _Atomic bool is_on;
 

@@ -66,6 +66,8 @@ GROUP_REPORTS = (
     "divergent_barrier",
     "divergent_operation",
     "inactive_source",
+    "divergent_copy",
+    "unawaited_copy",
 )
 """What checkers report of the work-items of a group."""
 TEXEL_KINDS = (
@@ -154,7 +156,10 @@ class GroupChecks(ctypes.Structure):
     pass_barrier: int
     subgroup_barrier: int
     access: int
+    begin_copy: int
     copy: int
+    wait: int
+    together: int
     first_run: int
     run_count: int
     told: int
@@ -166,7 +171,10 @@ class GroupChecks(ctypes.Structure):
         ("pass_barrier", ctypes.c_void_p),
         ("subgroup_barrier", ctypes.c_void_p),
         ("access", ctypes.c_void_p),
+        ("begin_copy", ctypes.c_void_p),
         ("copy", ctypes.c_void_p),
+        ("wait", ctypes.c_void_p),
+        ("together", ctypes.c_void_p),
         ("first_run", ctypes.c_uint32),
         ("run_count", ctypes.c_uint32),
         ("told", ctypes.c_uint64),
@@ -175,7 +183,7 @@ class GroupChecks(ctypes.Structure):
     )
 
 
-assert ctypes.sizeof(GroupChecks) == 80
+assert ctypes.sizeof(GroupChecks) == 104
 
 
 class SharedAccesses(ctypes.Structure):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundstate.compiler.opencl import kept_accesses
+from groundstate.compiler.opencl import array_indices, kept_accesses
 from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.spirv import read
 from groundstate.compiler.spirv.disassemble import disassemble
@@ -65,3 +65,64 @@ def test_accesses_are_as_before_when_released() -> None:
     kept = kept_accesses.keep(IR).replace("!{}", "!7")
     released = kept_accesses.release(kept, IR)
     assert released.replace(", !groundstate.kept !7", "") == IR
+
+
+# --- Indices --------------------------------------------------------------------------------------
+
+STEPS = """\
+define void @k(ptr addrspace(1) %p, i64 %i) {
+  %a = alloca [4 x i32], align 4
+  %s = alloca %struct.S, align 4
+  %0 = getelementptr inbounds [4 x i32], ptr %a, i64 0, i64 %i
+  %1 = getelementptr inbounds nuw %struct.S, ptr %s, i32 0, i32 1
+  %2 = getelementptr inbounds [8 x i16], ptr %1, i64 0, i64 %i, !dbg !7
+  %3 = getelementptr inbounds [3 x [5 x i8]], ptr addrspace(3) @t, i64 0, i64 %i
+  %4 = getelementptr inbounds [5 x i8], ptr addrspace(3) %3, i64 0, i64 %i
+  %5 = getelementptr inbounds [5 x i8], ptr addrspace(3) @t, i64 0, i64 %i
+  %6 = getelementptr inbounds [1 x i32], ptr %1, i64 0, i64 %i
+"""
+
+
+@pytest.mark.parametrize(
+    ("access", "looks"),
+    [
+        ("store i32 1, ptr %0, align 4", ["variable.write.4.4 1"]),
+        ("%x = load i16, ptr %2, align 2", ["inside.read.2.8 1"]),
+        ("%x = load i8, ptr addrspace(3) %4, align 1", ["inside.read.1.5 %i"]),
+        ("%x = load i8, ptr addrspace(3) %5, align 1", []),
+        ("%x = load i32, ptr %6, align 4", []),
+        ("%x = load volatile <2 x i8>, ptr addrspace(3) %4, align 1", ["inside.read.0.5 %i"]),
+        ("%x = call i32 @_Z10atomic_incPVU3AS3i(ptr %0)", ["variable.atomic.0.4 1"]),
+        ("%x = call i32 @_Z1fPi(ptr %0)", []),
+    ],
+)
+def test_access_says_which_indices_it_has(access: str, looks: list[str]) -> None:
+    marked = array_indices.mark(f"{STEPS}  {access}, !dbg !9\n  ret void\n}}\n")
+    calls = [line for line in marked.splitlines() if line.startswith("  call void")]
+    expected = [each.split() for each in looks]
+    assert calls == [
+        f'  call void @"__groundstate_index.{name}"(i64 %i, i64 {row}), !dbg !9'
+        for name, row in expected
+    ]
+    assert [line for line in marked.splitlines() if line.startswith("declare")] == [
+        f'declare void @"__groundstate_index.{name}"(i64, i64) {array_indices.ATTRIBUTES}'
+        for name, _ in expected
+    ]
+
+
+@pytest.mark.parametrize(
+    ("call", "stays"),
+    [
+        ("inside.read.4.8(i64 %i, i64 1)", True),
+        ("inside.read.4.8(i64 7, i64 1)", False),
+        ("inside.read.4.8(i64 8, i64 1)", True),
+        ("inside.read.4.8(i64 -1, i64 1)", True),
+        ("inside.read.4.8(i64 8, i64 0)", False),
+        ("inside.read.4.8(i64 8, i64 %i)", True),
+        ("variable.read.4.8(i64 8, i64 1)", True),
+        ("variable.read.4.8(i64 %i, i64 1)", False),
+    ],
+)
+def test_index_that_is_known_to_be_right_is_forgotten(call: str, stays: bool) -> None:
+    line = f"  tail call void @__groundstate_index.{call} #4"
+    assert bool(array_indices.release(line)) == stays

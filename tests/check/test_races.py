@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.check.labelled.copies import TOGETHER
 from tests.check.labelled.measure import Outcome, run_suite
 from tests.check.labelled.races import BARRIERS
 from tests.check.labelled.suites import SUITES
@@ -70,8 +71,8 @@ def test_race_is_found_where_there_is_one(
     assert outcome.kinds == ({outcome.case.kind} if outcome.case.kind else set())
 
 
-@pytest.mark.parametrize("name", [case.name for case in BARRIERS])
-def test_barrier_is_reported_if_not_all_reach_it(
+@pytest.mark.parametrize("name", [case.name for case in (*BARRIERS, *TOGETHER)])
+def test_barrier_or_copy_is_reported_if_not_all_reach_it(
     outcomes: dict[str, dict[str, Outcome]], name: str
 ) -> None:
     outcome = outcomes["sync"][name]
@@ -161,6 +162,51 @@ def test_checker_without_its_pass_finds_nothing(tmp_path: Path) -> None:
 def test_checker_that_ignores_fences_raises_false_alarms(tmp_path: Path) -> None:
     assert not run(tmp_path, ORDERLY, 1, 64, GROUNDSTATE_CACHE="0")[0]
     assert run(tmp_path, ORDERLY, 1, 64, before=UNORDERED, GROUNDSTATE_CACHE="0")[0]
+
+
+ONE_COPY = """kernel void one_copy(global int *a) {
+    local int t[64];
+    if (get_local_id(0) == 0) {
+        event_t done = async_work_group_copy(t, a, 64, 0);
+    }
+}"""
+WITHOUT_WORD_OF_COPIES = """
+from groundstate.compiler.instrument import group_copies
+group_copies.tell_together = lambda kernel, node: iter(())
+"""
+LEFT_WITHOUT_WAIT = """kernel void left(global int *a) {
+    local int t[64];
+    event_t done = async_work_group_copy(t, a, 64, 0);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    a[64 + get_local_id(0)] = t[get_local_id(0)];
+}"""
+
+
+def test_checker_that_hears_of_no_copies_finds_no_divergent_one(tmp_path: Path) -> None:
+    def kinds(before: str) -> set[str]:
+        found, _ = run(tmp_path, ONE_COPY, 1, 64, before=before, GROUNDSTATE_CACHE="0")
+        return {each["kind"] for each in found}
+
+    assert "divergent-copy" in kinds("")
+    assert "divergent-copy" not in kinds(WITHOUT_WORD_OF_COPIES)
+
+
+def test_race_with_a_copy_says_that_it_is_not_waited_for(tmp_path: Path) -> None:
+    found, _ = run(tmp_path, LEFT_WITHOUT_WAIT, 1, 64)
+    (race,) = (each for each in found if each["kind"] == "race-in-local-memory")
+    (left,) = (each for each in found if each["kind"] == "unawaited-copy")
+    assert [place["line"] for place in race["places"]] == [5, 3]
+    assert "wait_group_events" in race["notes"][-1]
+    assert left["places"][0]["line"] == 3
+
+
+def test_null_pointer_is_no_race(tmp_path: Path) -> None:
+    source = """kernel void nowhere(global int *a) {
+    global int *p = a[9] ? a : 0;
+    *p = get_global_id(0);
+}"""
+    found, _ = run(tmp_path, source, 1, 64, GROUNDSTATE_CHECK="memory,races")
+    assert {each["kind"] for each in found} == {"null-write"}
 
 
 BENCHMARKS = """

@@ -155,6 +155,18 @@ def test_what_was_not_written_is_reported(initialise: str) -> None:
     assert ended.stderr.count("error: ") == 1
 
 
+SECOND_RESULT = """
+source = "kernel void k(global float *out) { float x; x = out[1]; out[2] = fract(x, out); }"
+memory = context.alloc_device(64, "float32")
+gs.Module(opencl=source).kernel("k")(commands, 1, 1, memory)
+commands.copy(shared[:1], memory.view("int32")[:1]); commands.synchronize()
+"""
+
+
+def test_second_result_of_a_function_is_followed_with_bounds() -> None:
+    assert errors(SECOND_RESULT, GROUNDSTATE_CHECK="memory,uninit") == 1
+
+
 COPY = "commands.copy(array('i', bytes(256)), one); commands.synchronize()"
 
 

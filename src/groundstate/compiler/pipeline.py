@@ -22,7 +22,7 @@ from groundstate.compiler.instrument.bounds import check_bounds
 from groundstate.compiler.instrument.convergence import check_convergence
 from groundstate.compiler.instrument.drop_guards import drop_guards
 from groundstate.compiler.instrument.images import check_images
-from groundstate.compiler.instrument.indices import check_indices
+from groundstate.compiler.instrument.indices import check_indices, forget_indices
 from groundstate.compiler.instrument.masked import split_masked
 from groundstate.compiler.instrument.races import tell_accesses, tell_barriers
 from groundstate.compiler.instrument.uninitialised import check_uninitialised
@@ -140,6 +140,8 @@ PIPELINES = {
 
 TELL_BARRIERS = Pass("tell-barriers", tell_barriers, keeps=(CFG,))
 
+FORGET_INDICES = Pass("forget-indices", forget_indices, keeps=(CFG,))
+
 INSTRUMENT: dict[str, tuple[Pass, ...]] = {
     "arithmetic": (Pass("check-arithmetic", check_arithmetic, keeps=(CFG,)),),
     "races": (Pass("tell-accesses", tell_accesses, keeps=(CFG,)), TELL_BARRIERS),
@@ -161,6 +163,7 @@ What several of them need is run for the last."""
 
 PASSES = {step.name: step for each in PIPELINES.values() for step in each.lowering + each.variant}
 PASSES |= {step.name: step for steps in INSTRUMENT.values() for step in steps}
+PASSES[FORGET_INDICES.name] = FORGET_INDICES
 
 
 def lower(symbols: Symbols, name: str, target: Target, checks: Sequence[str] = ()) -> Kernel:
@@ -171,6 +174,8 @@ def lower(symbols: Symbols, name: str, target: Target, checks: Sequence[str] = (
         analyses = Analyses(kernel, target)
         run_passes(PIPELINES[target.pipeline].lowering, kernel, analyses)
         kernel.keeps_loads = False
+        if "memory" not in checks:
+            run_passes([FORGET_INDICES], kernel, analyses)
         wanted = [step for each, steps in INSTRUMENT.items() if each in checks for step in steps]
         run_passes(list(dict.fromkeys(reversed(wanted)))[::-1], kernel, analyses)
         _name_variables(kernel, symbols)

@@ -477,6 +477,16 @@ CASES = (
     ),
     # --- Private and program-scope memory -------------------------------------------------------
     wrong(
+        "private_or_null",
+        "null-read",
+        "ints:64",
+        source="""float *$_chosen(float *p, int i) { return i ? p : 0; }
+        kernel void $(global int *out) {
+            float x = 7;
+            float *p = $_chosen(&x, out[get_global_id(0)]);
+            out[get_global_id(0)] = *p; }""",
+    ),
+    wrong(
         "private_behind",
         "out-of-bounds-read",
         "ints:64",

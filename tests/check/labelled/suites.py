@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.check.labelled import (
     arithmetic,
+    copies,
+    inner_arrays,
     memory,
     races,
     races_of_atomics,
@@ -16,12 +18,12 @@ from tests.check.labelled import (
 from tests.check.labelled.cases import Case
 
 SUITES: dict[str, tuple[Case, ...]] = {
-    "memory": (*memory.CASES, *unused.MEMORY),
+    "memory": (*memory.CASES, *inner_arrays.CASES, *unused.MEMORY),
     "uninit": uninitialised.CASES,
     "races": (
         *(*races.CASES, *races_of_atomics.CASES, *races_together.CASES),
-        *(*unused.RACES, *rows.RACES),
+        *(*unused.RACES, *rows.RACES, *copies.RACES),
     ),
-    "sync": (*races.BARRIERS, *subgroups.CASES),
+    "sync": (*races.BARRIERS, *copies.TOGETHER, *subgroups.CASES),
     "arithmetic": arithmetic.CASES,
 }

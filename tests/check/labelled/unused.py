@@ -47,6 +47,13 @@ RACES: tuple[Case, ...] = (
         LOCAL_RACE,
     ),
     labelled(
+        """kernel void element_written_and_never_read(global int *a) {
+    local int t[2][3];
+    t[1][2] = a[get_global_id(0)];
+}""",
+        LOCAL_RACE,
+    ),
+    labelled(
         """int looked_at(local int *t) { return t[get_local_id(0)]; }
 kernel void read_for_nothing(global int *a, local int *t) {
     looked_at(t);

@@ -371,3 +371,23 @@ def test_entries_depend_on_the_whole_front_end() -> None:
     names = {os.path.basename(path) for path in frontend.own_files()}
     assert {"frontend.py", "atomics.py", "spirv_words.py"} <= names
     assert any(name.endswith(".h") for name in names)
+
+
+CHAINED_COPIES = """
+kernel void chained(global int *in, local int *t) {
+    event_t done = 0;
+    for (int i = 0; i < get_local_size(0); i++)
+        done = async_work_group_copy(t + i, in + i, 1, done);
+    wait_group_events(1, &done);
+}"""
+MAYBE_NULL = """
+int *chosen(int *p, int i) { return i ? p : 0; }
+kernel void maybe_null(global int *out) { int x = 1; out[0] = *chosen(&x, out[0]); }
+"""
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("source", [CHAINED_COPIES, MAYBE_NULL])
+@pytest.mark.parametrize("options", [[], ["-fkeep-accesses", "-g"]])
+def test_what_the_back_end_cannot_say_becomes_valid(source: str, options: list[str]) -> None:
+    validate(compile_opencl(source, options=options))

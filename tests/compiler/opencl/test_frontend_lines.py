@@ -96,3 +96,17 @@ def test_lines_are_valid_spirv(tmp_path: Path) -> None:
         [validator, "--target-env", "opencl2.2", file], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("folder", ["", "here", "/", "elsewhere"])
+def test_source_keeps_the_name_it_was_given(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """clang takes an absolute path apart where it leaves the folder that it runs in."""
+    monkeypatch.chdir(tmp_path)
+    here = {"here": f"{tmp_path}/", "elsewhere": f"{tmp_path.parent}/"}.get(folder, folder)
+    source = "kernel void work(global int *out) { out[0] = 1; }"
+    name = f"{here}work.cl"
+    program = Program(compile_opencl(source, options=["-g"], name=name))
+    assert {each[0] for each in places(program.kernel("work"), "Store")} == {name}
+    assert program.source_texts.line(name, 1) == source

@@ -152,4 +152,5 @@ def _of_function(node: Node) -> Iterator[Access]:
         size = extent(node.type)
         if name in INTEGER_RESULTS:
             size = 4 * (node.type.count if isinstance(node.type, Vector) else 1)
-        yield Access(node.operands[-1], "write", size)
+        pointer = next(each for each in reversed(node.operands) if each.op != "Guard")
+        yield Access(pointer, "write", size)

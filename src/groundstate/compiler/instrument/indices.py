@@ -1,10 +1,11 @@
 """Indices that leave an array inside of a variable, a structure or another array, and stay in the
 memory around it: bounds of memory do not tell (`bounds.py`).
 
-Only an access chain that itself steps into the array says so. Programs that take an array of arrays
-for one long array cast a pointer, which leads to another chain, or to one whose indices up to there
-are all 0; both are left alone. So are arrays of one element, which stand for any number at the end
-of a structure.
+OpenCL C that is compiled for checked mode says which indices its accesses have (`CheckIndex`). In
+other modules only an access chain that itself steps into the array does. Programs that take an
+array of arrays for one long array cast a pointer, which leads to another chain, or to one whose
+indices up to there are all 0; both are left alone. So are arrays of one element, which stand for
+any number at the end of a structure.
 """
 
 from __future__ import annotations
@@ -36,11 +37,15 @@ def check_indices(kernel: Kernel, analyses: Analyses) -> bool:
     for block in kernel.blocks:
         nodes: list[Node] = []
         for node in block.nodes:
+            if node.op == "CheckIndex":
+                words, size, length = node.literals
+                site = _new_site(kernel, node, str(words), int(str(size)))
+                nodes += _report(node, node.operands[0], int(str(length)), site, node.operands[1])
+                changed = True
+                continue
             for access in accesses(node):
                 for index, length in _inner_indices(access.pointer):
-                    site = len(kernel.sites)
-                    facts = {"bytes": access.size, "inner": True, "argument": None}
-                    kernel.sites.append(make_site("memory", node, access=access.words, **facts))
+                    site = _new_site(kernel, node, access.words, access.size)
                     nodes += _report(node, index, length, site)
                     changed = True
             nodes.append(node)
@@ -49,13 +54,36 @@ def check_indices(kernel: Kernel, analyses: Analyses) -> bool:
     return changed
 
 
-def _report(node: Node, index: Node, length: int, site: int) -> list[Node]:
+def forget_indices(kernel: Kernel, analyses: Analyses) -> bool:
+    """Drops what the source says of its indices, where nobody asks."""
+    del analyses
+    changed = False
+    for block in kernel.blocks:
+        count = len(block.nodes)
+        block.nodes = [node for node in block.nodes if node.op != "CheckIndex"]
+        changed |= len(block.nodes) < count
+    return changed
+
+
+def _new_site(kernel: Kernel, node: Node, words: str, size: int) -> int:
+    facts = {"bytes": size, "inner": True, "argument": None}
+    kernel.sites.append(make_site("memory", node, access=words, **facts))
+    return len(kernel.sites) - 1
+
+
+def _report(
+    node: Node, index: Node, length: int, site: int, is_needed: Node | None = None
+) -> list[Node]:
     added: list[Node] = []
     number = as_u64(index, added, node, is_signed=True)
     end = constant_node(U64, length)
-    outside = node.derive("UGreaterThanEqual", Bool(), [number, end])
-    report = node.derive("Report", Void(), [outside, number, end], (site,))
-    return [*added, outside, report]
+    wrong = node.derive("UGreaterThanEqual", Bool(), [number, end])
+    added.append(wrong)
+    if is_needed is not None and not constant_int(is_needed):
+        looks = node.derive("INotEqual", Bool(), [is_needed, constant_node(U64, 0)])
+        wrong = node.derive("LogicalAnd", Bool(), [wrong, looks])
+        added += [looks, wrong]
+    return [*added, node.derive("Report", Void(), [wrong, number, end], (site,))]
 
 
 def _inner_indices(pointer: Node) -> Iterator[tuple[Node, int]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from groundstate.compiler.instrument import group_copies
 from groundstate.compiler.instrument.accesses import Access, accesses
 from groundstate.compiler.instrument.own_elements import OwnElements
 from groundstate.compiler.instrument.provenance import U64, as_u64
@@ -43,7 +44,6 @@ ACQUIRES = MemorySemantics.Acquire | MemorySemantics.AcquireRelease
 RELEASES = MemorySemantics.Release | MemorySemantics.AcquireRelease
 ORDERS = ACQUIRES | RELEASES | MemorySemantics.SequentiallyConsistent
 EXCHANGES = ("AtomicCompareExchange", "AtomicCompareExchangeWeak")
-GROUP_COPIES = ("GroupAsyncCopy", "UntypedGroupAsyncCopyKHR")
 MOST_BYTES = 0xFFFF
 """Of an access, as it is told."""
 MOST_SITES = 0xFFFF
@@ -57,6 +57,10 @@ def tell_accesses(kernel: Kernel, analyses: Analyses) -> bool:
     for block in kernel.blocks:
         nodes: list[Node] = []
         for node in block.nodes:
+            if node.op in group_copies.COPIES:
+                nodes.append(group_copies.tell_copy(kernel, node))
+            elif node.op == group_copies.WAIT:
+                nodes += group_copies.tell_wait(node)
             for told in _told(kernel, node, own, fences):
                 nodes.append(told)
                 changed = True
@@ -75,6 +79,9 @@ def tell_barriers(kernel: Kernel, analyses: Analyses) -> bool:
     for block in kernel.blocks:
         nodes: list[Node] = []
         for node in block.nodes:
+            if node.op in (*group_copies.COPIES, group_copies.WAIT):
+                nodes += group_copies.tell_together(kernel, node)
+                changed = True
             told = _barrier(kernel, node, nodes)
             if told is not None:
                 nodes.append(told)
@@ -109,7 +116,7 @@ def _told(kernel: Kernel, node: Node, own: OwnElements, fences: bool) -> Iterato
     """What is told of a node, and what that needs."""
     for access in accesses(node):
         space = access.pointer.type.storage if isinstance(access.pointer.type, Pointer) else None
-        if node.op in GROUP_COPIES or access.is_block:
+        if node.op in group_copies.COPIES or access.is_block:
             yield from _told_together(kernel, node, access, own)
             continue
         count = constant_int(access.count) if access.count is not None else 1

@@ -40,6 +40,17 @@ define("TellCopy", "pointer. whole. whole. -> void", Category.CONTROL, effect=Ef
 """The same for a copy of the group: how many elements, and how many lie from one to the next. The
 literals are those of TellAccess."""
 
+define("TellCopyBegins", "event -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
+"""Tells that the group begins a copy with an event, before it tells of what that accesses. The
+literal is the site; the number behind it is that of the copy's own event."""
+
+define("TellWait", "event? -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
+"""Tells that the group is about to wait for an event, or for all of them."""
+
+define("TellTogether", "any* -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
+"""Tells that work-items have come to what the whole group does together, and with which arguments.
+The literal is the site."""
+
 define("TellBarrier", "-> void", Category.CONTROL, effect=Effect.OBSERVABLE)
 """Tells that a sub-group has come to a barrier. The literals are the site, the memories that it
 orders (1: local, 2: global), and whether it is one of the group or of the sub-group."""
@@ -65,6 +76,11 @@ lane follows from a lane's own number and the operand: same, xor, up or down."""
 define("CheckImage", "image numeric sampler? -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
 """Reports lanes whose coordinates lead out of an image, if the sampler does not say what is there.
 The literal is the site."""
+
+define("CheckIndex", "whole. whole. -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
+"""Stands before an access of an element, with its index, and with 0 if there is no need to look.
+The literals are what kind of access it is, its bytes, and how many elements there are
+(instrument/indices.py)."""
 
 define("CheckArithmetic", "any* -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
 """Reports lanes in which an operation on numbers went wrong. It takes the operands, the result and,

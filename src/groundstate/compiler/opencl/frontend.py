@@ -224,7 +224,13 @@ def _imports(job: _Job) -> clang.Meanwhile:
 def _compile_in_steps(job: _Job, ir: str) -> bytes:
     """Makes SPIR-V with lines, or with all accesses: clang optimises and writes it in two steps,
     and there are changes between."""
-    from groundstate.compiler.opencl import kept_accesses, llvm_ir, spirv_words, unwritten
+    from groundstate.compiler.opencl import (
+        array_indices,
+        kept_accesses,
+        llvm_ir,
+        spirv_words,
+        unwritten,
+    )
 
     understood = job.understood
     if understood.has_lines:
@@ -232,9 +238,12 @@ def _compile_in_steps(job: _Job, ir: str) -> bytes:
 
         ir = line_info.without_declarations(ir)
     ir = llvm_ir.fix(ir, understood.contract)
-    kept = unwritten.mark(kept_accesses.keep(ir)) if understood.keeps_accesses else ir
+    kept = ir
+    if understood.keeps_accesses:
+        kept = unwritten.mark(kept_accesses.keep(array_indices.mark(ir)))
     optimised = _run_back(job, kept, OPTIMISE).decode("utf-8", "surrogateescape")
     if understood.keeps_accesses:
+        optimised = array_indices.release(optimised)
         optimised = unwritten.release(kept_accesses.release(optimised, ir))
     if not understood.has_lines:
         return spirv_words.fix(_run_back(job, optimised, WRITE), ir)
@@ -245,7 +254,7 @@ def _write_with_lines(job: _Job, optimised: str) -> bytes:
     """SPIR-V that knows its lines: markers hold their places while clang writes it."""
     from groundstate.compiler.opencl import line_info, spirv_module
 
-    marked, lines = line_info.mark(optimised)
+    marked, lines = line_info.mark(optimised, job.source.name)
     module = spirv_module.read(_run_back(job, marked, WRITE))
     line_info.put(module, lines, job.source.name, job.source.text)
     return spirv_module.write(module)

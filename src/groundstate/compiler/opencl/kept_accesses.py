@@ -13,7 +13,7 @@ from collections import Counter
 
 _ACCESS = re.compile(
     r"^(?P<start>  (?:%\S+ = load|store)) (?!volatile |atomic )"
-    r"(?P<rest>.*, ptr addrspace\([13]\) [^,]+, align .*)$",
+    r"(?P<rest>.*, ptr addrspace\([13]\) .+, align .*)$",
     re.MULTILINE,
 )
 _VOLATILE = re.compile(

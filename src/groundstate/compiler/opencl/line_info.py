@@ -8,6 +8,7 @@ OpenCL.DebugInfo.100. So the instructions are the same as without lines.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -81,11 +82,17 @@ def without_declarations(ir: str) -> str:
 class _Metadata:
     """The debug metadata of a module."""
 
-    def __init__(self, ir: str) -> None:
+    def __init__(self, ir: str, name: str) -> None:
+        self.name = name
         self.nodes = {
             match[1]: (match[2], {each[1]: each for each in _FIELD.finditer(match[3])})
             for match in _METADATA.finditer(ir)
         }
+        files = [fields for kind, fields in self.nodes.values() if kind == "DIFile"]
+        self.own_folders = {
+            self._text(each, "directory") for each in files if self._text(each, "filename") == "-"
+        }
+        """Where clang ran, which read the source from its standard input."""
         self._lines: dict[str, Line | None] = {}
 
     def line(self, number: str) -> Line | None:
@@ -131,12 +138,19 @@ class _Metadata:
         kind, fields = self.nodes.get(scope, ("", {}))
         while kind != "DIFile" and "file" in fields:
             kind, fields = self.nodes.get(fields["file"][2], ("", {}))
-        return self._text(fields, "filename") if kind == "DIFile" else ""
+        return self._path(fields) if kind == "DIFile" else ""
+
+    def _path(self, fields: dict[str, re.Match[str]]) -> str:
+        """What the program calls a file: clang splits an absolute path where it leaves the folder
+        that it runs in."""
+        file, folder = self._text(fields, "filename"), self._text(fields, "directory")
+        whole = os.path.join(folder, file)
+        return whole if whole == self.name or folder not in self.own_folders else file
 
 
-def mark(ir: str) -> tuple[str, list[Line]]:
-    """LLVM IR with markers, and what they stand for."""
-    metadata = _Metadata(ir)
+def mark(ir: str, name: str = "") -> tuple[str, list[Line]]:
+    """LLVM IR with markers, and what they stand for; `name` is what the source is called."""
+    metadata = _Metadata(ir, name)
     numbers: dict[Line, int] = {}
     lines: list[str] = []
     now = NOWHERE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 
 from groundstate.compiler.opencl import builtins, mangling
 from groundstate.compiler.opencl.function_body import INSTRUCTION, PURE, Body, Declaration
@@ -18,6 +19,10 @@ _ATTRIBUTE = re.compile(
 
 _SIGNED_TO_FLOAT = re.compile(r"= sitofp (<\d+ x i\d+>|i\d+) (.+?) to (<\d+ x \w+>|\w+)")
 
+_EVENT = 'target("spirv.Event")'
+_STORED_EVENT = re.compile(rf"^  store {re.escape(_EVENT)} zeroinitializer,", re.MULTILINE)
+NO_EVENT = f"{INSTRUCTION}NoEvent.."
+
 INLINE = "alwaysinline convergent nounwind"
 
 
@@ -26,6 +31,7 @@ def fix(ir: str, contract: bool) -> str:
     ir = hide_kernel_bodies(ir)
     ir = write_builtins(ir)
     ir = keep_signed_conversions(ir)
+    ir = name_no_event(ir)
     return allow_contraction(ir) if contract else ir
 
 
@@ -83,6 +89,20 @@ def keep_signed_conversions(ir: str) -> str:
 
     ir = _SIGNED_TO_FLOAT.sub(call, ir)
     return "\n".join([ir, *declared.values()]) + "\n"
+
+
+def name_no_event(ir: str) -> str:
+    """Takes the event 0 from a function that stands for it: the back end knows no such constant."""
+    numbers = count()
+
+    def call(_: re.Match[str]) -> str:
+        name = f"%no.event.{next(numbers)}"
+        return f'  {name} = call spir_func {_EVENT} @"{NO_EVENT}"()\n  store {_EVENT} {name},'
+
+    changed = _STORED_EVENT.sub(call, ir)
+    if changed == ir:
+        return ir
+    return f'{changed}\ndeclare spir_func {_EVENT} @"{NO_EVENT}"() {PURE}\n'
 
 
 def _suffix(kind: str) -> str:

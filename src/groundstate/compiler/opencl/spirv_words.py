@@ -8,6 +8,7 @@
   (`pointers`).
 - A choice between vectors by one condition, new in SPIR-V 1.4, is made for each element.
 - A zero that selects a member of a structure is written as a number.
+- The alignment of a null pointer, more than a word can say, becomes 1.
 - Strings say what types the arguments of kernels have in the source (`argument_types`).
 - Capabilities that others depend on come first, as spirv-val reads them in order; those that are
   missing are added, and the version says 1.3 where a capability needs it.
@@ -52,7 +53,7 @@ from groundstate.compiler.opencl.spirv_module import (
 
 REPLACEMENTS = {"ConvertFToU": 109, "ConvertFToS": 110, "ConvertSToF": 111, "ConvertUToF": 112}
 REPLACEMENTS |= {"FConvert": 115, "ImageQueryFormat": 101, "ImageQueryOrder": 102}
-REPLACEMENTS |= {"GroupAsyncCopy": 259}
+REPLACEMENTS |= {"GroupAsyncCopy": 259, "NoEvent": 83}
 """The opcodes of the instructions that functions stand for."""
 
 DECORATION_BUILT_IN, DECORATION_SATURATED = 11, 28
@@ -72,6 +73,10 @@ PRINTF, ROTATE = 184, 161
 PRINTF_EXTENSION = "SPV_EXT_relaxed_printf_string_address_space"
 """What clang 22 asks for where a program prints, because it looks for the type of a format among
 the values of the program's last function. No format needs it: they all are in constant memory."""
+
+MEMORY_ACCESS = {61: 4, 62: 3, 64: 4}
+"""Where loads, stores and copies say how they access memory."""
+ALIGNED = 2
 
 HELPER_PREFIX, ROTATION_PREFIX = "spirv.llvm_", "spirv.llvm_fshl_"
 """How the names of the functions begin that the back end adds."""
@@ -98,6 +103,7 @@ def fix(spirv: bytes, ir: str) -> bytes:
     pointers.drop_generic_casts(module)
     widen_conditions(module)
     index_with_constants(module)
+    align_nulls(module)
     keep_helpers_private(module)
     put_capabilities_in_order(module)
     argument_types.keep(module, ir)
@@ -149,6 +155,9 @@ def _replacement(
             lines.append(make(OP_BITCAST, pointer, cast, operands[place]))
             operands[place] = cast
         operands.insert(0, module.constant(WORK_GROUP_SCOPE, module.value_type("i32")))
+    if instruction == "NoEvent":  # a copy of the constant
+        operands = [module.new_id()]
+        module.declarations.append(make(OP_CONSTANT_NULL, result_type, *operands))
     return [*lines, make(REPLACEMENTS[instruction], result_type, result, *operands)]
 
 
@@ -212,6 +221,14 @@ def index_with_constants(module: Module) -> None:
                         zeros[kind] = module.constant(0, kind)
                     line[place] = zeros[kind]
     module.replace(module.instructions)
+
+
+def align_nulls(module: Module) -> None:
+    """LLVM takes null for a multiple of 2 to the power of 32, of which a word keeps 0."""
+    for line in module.instructions:
+        place = MEMORY_ACCESS.get(opcode_of(line), len(line))
+        if len(line) > place + 1 and line[place] & ALIGNED and line[place + 1] == 0:
+            line[place + 1] = 1
 
 
 def keep_helpers_private(module: Module) -> None:

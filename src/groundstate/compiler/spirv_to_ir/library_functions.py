@@ -46,6 +46,12 @@ KNOWN = "__groundstate_known."
 """Functions of our own in checked mode: what a variable holds that was not written, and what counts
 as written although it may not be (opencl/unwritten.py). A number or a type follows."""
 
+INDEX = "__groundstate_index."
+"""The same: a look at an index, before an access of an array (opencl/array_indices.py). The kind of
+index, the access, its bytes and the number of elements follow, with points between."""
+
+ACCESSES = {"read": "read", "write": "write", "atomic": "atomic access"}
+
 TRAPS = frozenset(
     (
         *("llvm.trap", "llvm.ubsantrap", "llvm.debugtrap", "abort"),
@@ -117,6 +123,9 @@ def _by_name(name: str) -> LibraryFunction | None:
         return LibraryFunction("Unwritten", takes_arguments=False)
     if name.startswith(KNOWN):
         return LibraryFunction("FreezeKHR")
+    if name.startswith(INDEX):
+        _, access, size, length = name.removeprefix(INDEX).split(".")
+        return LibraryFunction("CheckIndex", (ACCESSES[access], int(size), int(length)))
     if name in TRAPS:
         return LibraryFunction("Trap", takes_arguments=False)
     if name in BEHIND_POINTERS:

@@ -29,6 +29,8 @@ IS_LOCAL, IS_SAME_VALUE = 1, 2
 DIVERGENT = GROUP_REPORTS.index("divergent_barrier")
 DIVERGENT_OPERATION = GROUP_REPORTS.index("divergent_operation")
 INACTIVE_SOURCE = GROUP_REPORTS.index("inactive_source")
+DIVERGENT_COPY = GROUP_REPORTS.index("divergent_copy")
+UNAWAITED_COPY = GROUP_REPORTS.index("unawaited_copy")
 MOST_SHOWN = 6
 """Work-items that a sentence lists."""
 
@@ -139,6 +141,8 @@ def _advice(memory: str, is_one_group: bool, site: dict[str, Any], other: dict[s
     """What to do about a race."""
     if site["flags"] & other["flags"] & ACCESS_ATOMIC:
         return "their scope is the work-group: atomic operations of two groups need a wider one"
+    if is_one_group and other.get("is_copy"):
+        return "wait_group_events, with the event of the copy, has to lie between them"
     if is_one_group:
         flag = "CLK_LOCAL_MEM_FENCE" if memory == "local" else "CLK_GLOBAL_MEM_FENCE"
         return f"no barrier({flag}) lies between them"
@@ -195,6 +199,63 @@ def _item_of_group(dispatch: Dispatch, group: Item, number: int) -> Item:
     x, y, z = group
     return item_at(
         dispatch, x + dispatch.group_counts[0] * (y + dispatch.group_counts[1] * z), number
+    )
+
+
+# --- Copies ---------------------------------------------------------------------------------------
+
+
+def _divergent_copy(
+    entry_point: EntryPoint,
+    sites: Sequence[dict[str, Any]],
+    number: int,
+    record: ReportRecord,
+    dispatch: Dispatch,
+) -> Finding:
+    """Not all of a group come to a copy or to a wait for it, or not with the same arguments."""
+    from groundstate.driver.checking.kernel_findings import group_of, places_of
+
+    first, other = record.words[:2]
+    site, item = sites[number], tuple(record.work_item)
+    group = group_of(item, dispatch)
+    its, noun = _shown(_item_of_group(dispatch, group, other)), site["noun"]
+    if first >> 8:
+        title = f"not all work-items of a group come to an asynchronous {noun}"
+        said = f"work-item {its} has not come here as often, or elsewhere last"
+    else:
+        title = f"work-items of a group come to an asynchronous {noun} with different arguments"
+        said = f"those of work-item {its} differ"
+    return Finding(
+        checker="sync",
+        kind="divergent-copy",
+        title=title,
+        places=places_of(entry_point, site, f"work-item {_shown(item)} was here"),
+        notes=[said, f"a {noun} belongs to the whole group: all come to it and give the same"],
+        kernel=entry_point.signature.name,
+        work_item=item,
+        group=group,
+    )
+
+
+def _unawaited_copy(
+    entry_point: EntryPoint,
+    sites: Sequence[dict[str, Any]],
+    number: int,
+    record: ReportRecord,
+    dispatch: Dispatch,
+) -> Finding:
+    """A group ends before its copy."""
+    from groundstate.driver.checking.kernel_findings import group_of, places_of
+
+    item = tuple(record.work_item)
+    return Finding(
+        checker="races",
+        kind="unawaited-copy",
+        title="a group ends without having waited for its asynchronous copy",
+        places=places_of(entry_point, sites[number], "this copy"),
+        notes=["wait_group_events, with the event of the copy, has to come before the end"],
+        kernel=entry_point.signature.name,
+        group=group_of(item, dispatch),
     )
 
 
@@ -279,4 +340,6 @@ _MAKERS = {
     DIVERGENT: _divergent_barrier,
     DIVERGENT_OPERATION: _divergent_operation,
     INACTIVE_SOURCE: _inactive_source,
+    DIVERGENT_COPY: _divergent_copy,
+    UNAWAITED_COPY: _unawaited_copy,
 }

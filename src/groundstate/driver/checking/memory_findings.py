@@ -36,7 +36,7 @@ def words(
     if site.get("image"):
         return _outside_of_image(site, given, signature)
     address, lower, upper, root = given
-    access = f"{site['access']} of {_bytes(site['bytes'])}" if site["bytes"] else site["access"]
+    access = _access(site)
     short = site["access"].split()[0]
     label, source = _label(site, signature)
     if site["by_offset"]:
@@ -86,8 +86,8 @@ def words(
 def _outside_of_array(site: dict[str, Any], given: list[int]) -> tuple[str, str, str, list[str]]:
     index, length = given[0] - (1 << 64) if given[0] >> 63 else given[0], given[1]
     short = site["access"].split()[0]
-    title = f"out-of-bounds {site['access']} of {_bytes(site['bytes'])}: index {index} of an array"
-    note = "what is there belongs to the variable or structure around the array"
+    title = f"out-of-bounds {_access(site)}: index {index} of an array"
+    note = "it is outside of the array, whatever is there"
     return f"out-of-bounds-{short}", f"{title} of {length} elements", "", [note]
 
 
@@ -122,6 +122,10 @@ def _label(site: dict[str, Any], signature: Signature) -> tuple[str, list[str]]:
     else:
         return "", []
     return text, [] if site["frames"] else [f"through {text}"]
+
+
+def _access(site: dict[str, Any]) -> str:
+    return f"{site['access']} of {_bytes(site['bytes'])}" if site["bytes"] else str(site["access"])
 
 
 def _bytes(count: int) -> str:

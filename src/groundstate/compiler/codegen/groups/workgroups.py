@@ -7,6 +7,7 @@ from groundstate.compiler.codegen.function import components
 from groundstate.compiler.codegen.groups.operations import combine, identity
 from groundstate.compiler.codegen.memory.layout import array_step_of, load, store
 from groundstate.compiler.codegen.values import Lanes, Value
+from groundstate.compiler.instrument.group_copies import arguments
 from groundstate.compiler.ir import Node
 from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.opcodes import StorageClass
@@ -214,4 +215,20 @@ def _copy_together(emitter: Emitter, node: Node, size: str, elements: Node, dist
     text.do(f"store i64 {following}, ptr {cursor}")
     text.do(f"br label %{check}")
     text.start(after)
-    emitter.define(node, Lanes("ptr", "null"))
+    emitter.define(node, _event(emitter, node))
+
+
+def _event(emitter: Emitter, node: Node) -> Lanes:
+    """Nothing, because the copy has been made; for checkers a number, if there is one."""
+    if not node.literals:
+        return Lanes("ptr", "null")
+    text = emitter.text
+    given = emitter.scalar(arguments(node)[-1])
+    is_vector = given.is_vector
+    kind, truth = (text.vector_type(each) if is_vector else each for each in ("ptr", "i1"))
+    own = text.emit(f"inttoptr i64 {node.literals[0]} to ptr")
+    own = text.splat("ptr", own) if is_vector else own
+    null = "zeroinitializer" if is_vector else "null"
+    none = text.emit(f"icmp eq {kind} {given.name}, {null}")
+    name = text.emit(f"select {truth} {none}, {kind} {own}, {kind} {given.name}")
+    return Lanes("ptr", name, given.stride)

@@ -24,7 +24,14 @@ from groundstate.native_layouts import (
     offset_of,
 )
 
-TELLS = frozenset(("TellAccess", "TellAccessIf", "TellBlock", "TellCopy", "TellBarrier"))
+BARRIERS = frozenset(("TellBarrier", "TellTogether"))
+TELLS = (
+    BARRIERS
+    | {"TellAccess", "TellAccessIf", "TellBlock", "TellCopy"}
+    | {"TellCopyBegins", "TellWait"}
+)
+MIX = 0x9E3779B97F4A7C15 - (1 << 64)
+"""An odd number with as many ones as zeros, which makes a hash of numbers."""
 LANES_SHIFT, COMPONENT_SHIFT = 32, 40
 MOST_COMPONENT_BYTES = 8
 
@@ -35,8 +42,8 @@ def tells(kernel: Kernel) -> bool:
 
 
 def tells_barriers(kernel: Kernel) -> bool:
-    """True if a kernel says which work-items come to which barrier."""
-    return any(node.op == "TellBarrier" for node in kernel.nodes())
+    """True if a kernel says which work-items come to what all have to come to."""
+    return any(node.op in BARRIERS for node in kernel.nodes())
 
 
 def _function(emitter: Emitter, name: str) -> str:
@@ -99,6 +106,66 @@ def _tell_copy(emitter: Emitter, node: Node) -> None:
         f"call void {_function(emitter, 'copy')}(i64 {base}, i64 {distance}, i64 {count}, "
         f"i64 {_first_item(emitter)}, i64 {info})"
     )
+
+
+@handles("TellCopyBegins")
+def _tell_copy_begins(emitter: Emitter, node: Node) -> None:
+    """The event of a copy is the one that it is given, or has its own number."""
+    text = emitter.text
+    given = _event_number(emitter, node.operands[0])
+    none = text.emit(f"icmp eq i64 {given}, 0")
+    (site,) = _numbers(node, 0)
+    number = text.emit(f"select i1 {none}, i64 {site + 1}, i64 {given}")
+    text.do(
+        f"call void {_function(emitter, 'begin_copy')}"
+        f"(i64 {_first_item(emitter)}, i64 {number}, i64 {site})"
+    )
+
+
+@handles("TellWait")
+def _tell_wait(emitter: Emitter, node: Node) -> None:
+    text = emitter.text
+    number = _event_number(emitter, node.operands[0]) if node.operands else "0"
+    text.do(f"call void {_function(emitter, 'wait')}(i64 {_first_item(emitter)}, i64 {number})")
+
+
+def _event_number(emitter: Emitter, event: Node) -> str:
+    """The number of the event that the first lane has."""
+    text = emitter.text
+    return text.emit(f"ptrtoint ptr {text.lane(emitter.scalar(event), 0)} to i64")
+
+
+@handles("TellTogether")
+def _tell_together(emitter: Emitter, node: Node) -> None:
+    """A hash of what a work-item gives: the same for all lanes, if they give the same."""
+    text, found = emitter.text, Lanes("i64", "0")
+    for operand in node.operands:
+        found = _mixed(emitter, found, emitter.scalar(operand))
+    given, of_lanes = found.name, "null"
+    if found.is_vector:
+        wide = text.vector_type("i64")
+        given, of_lanes = "0", emitter.new_slot(wide, "w")
+        text.do(f"store {wide} {found.name}, ptr {of_lanes}")
+    text.do(
+        f"call void {_function(emitter, 'together')}(i64 {given}, ptr {of_lanes}, "
+        f"i64 {_active(emitter)}, i64 {_first_item(emitter)}, i64 {node.literals[0]})"
+    )
+
+
+def _mixed(emitter: Emitter, hash_: Lanes, operand: Lanes) -> Lanes:
+    text = emitter.text
+    is_vector = emitter.width > 1 and (hash_.is_vector or operand.stride != 0)
+    wide = text.vector_type("i64") if is_vector else "i64"
+    name = text.as_vector(operand) if is_vector else operand.name
+    before = text.as_vector(hash_) if is_vector else hash_.name
+    kind = text.vector_type(operand.type) if is_vector else operand.type
+    if operand.type == "ptr":
+        name = text.emit(f"ptrtoint {kind} {name} to {wide}")
+    elif operand.type != "i64":
+        name = text.emit(f"zext {kind} {name} to {wide}")
+    factor = text.splat("i64", str(MIX)) if is_vector else str(MIX)
+    product = text.emit(f"mul {wide} {before}, {factor}")
+    return Lanes("i64", text.emit(f"add {wide} {product}, {name}"), None if is_vector else 0)
 
 
 def _numbers(node: Node, *positions: int) -> list[int]:
