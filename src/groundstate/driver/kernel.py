@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -226,6 +225,8 @@ def zeKernelGetProperties(hKernel: int, pKernelProperties: int) -> None:
 
 def _attribute(attributes: str, name: str) -> int:
     """The number in an attribute such as `intel_reqd_sub_group_size(16)`, or 0."""
+    import re
+
     found = re.search(rf"\b{name}\((\d+)\)", attributes)
     return int(found[1]) if found else 0
 
