@@ -371,3 +371,15 @@ def test_entries_depend_on_the_whole_front_end() -> None:
     names = {os.path.basename(path) for path in frontend.own_files()}
     assert {"frontend.py", "atomics.py", "spirv_words.py"} <= names
     assert any(name.endswith(".h") for name in names)
+
+
+@pytest.mark.needs_compiler
+def test_contracted_halves_are_left_to_the_device() -> None:
+    """`fma` of halves costs more than both operations where floats compute them."""
+    source = """
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+kernel void f(global half *a, global half4 *b, global float *c) {
+    *a = *a * *a + 1; *b = *b * *b + 1; *c = *c * *c + 1; }
+"""
+    text = disassemble(compile_opencl(source))
+    assert (text.count(" mad "), text.count(" fma ")) == (2, 1)

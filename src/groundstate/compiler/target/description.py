@@ -46,6 +46,8 @@ class Target:
     """The same for that which adds the products of two pairs of 16 bits to each other."""
     bfloat_dots: Mapping[int, str] = {}
     """The same for that which adds the products of two pairs of bfloats to a float."""
+    has_half_arithmetic: bool = False
+    """Whether halves are added and multiplied as such, and not as floats that are rounded."""
     has_tiles: bool = False
     """Whether there are tile registers for products of matrices (AMX)."""
     cache_line_bytes: int = 64
