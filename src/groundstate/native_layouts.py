@@ -458,6 +458,7 @@ class EntryPointDescription(ctypes.Structure):
     most_items: int
     most_local_bytes: int
     subgroup_size: int
+    suits_large_groups: int
     name: bytes
     _fields_ = (
         ("arguments", ctypes.c_void_p),
@@ -468,6 +469,7 @@ class EntryPointDescription(ctypes.Structure):
         ("most_items", ctypes.c_uint32),
         ("most_local_bytes", ctypes.c_uint32),
         ("subgroup_size", ctypes.c_uint32),
+        ("suits_large_groups", ctypes.c_uint32),
         ("name", ctypes.c_char_p),
     )
 

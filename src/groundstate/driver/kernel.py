@@ -70,7 +70,11 @@ def _new_entry_point(module: Module, name: str) -> EntryPoint:
         most_items = kernel.most_items
         signature = _as_on_gpu(signature, kernel)
     local_bytes = local_memory_bytes(device)
-    address = native_kernel.entry_point_add(module.handle, signature, most_items, local_bytes)
+    # Where work-items wait for each other, what a larger group keeps leaves the cache.
+    suits_large_groups = device.gpu is None and not signature.uses_barriers
+    address = native_kernel.entry_point_add(
+        module.handle, signature, most_items, local_bytes, suits_large_groups
+    )
     return EntryPoint(module, signature, address, most_items)
 
 

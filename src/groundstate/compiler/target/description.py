@@ -65,7 +65,7 @@ class Target:
     subgroup_order: int = 0
     """In which order the sub-groups of a group run (codegen/group_loop.py), if it is not theirs."""
     likely_group_size: tuple[int, int, int] = (256, 1, 1)
-    """What is suggested for a large range, and what many programs choose."""
+    """What is suggested for most ranges, and what many programs choose."""
 
     # --- Choosing a width ---
     vectors_per_value: int = 2
