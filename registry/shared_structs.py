@@ -287,6 +287,7 @@ STRUCTS = (
             Field("most_items", "uint32_t", "in a group"),
             Field("most_local_bytes", "uint32_t"),
             Field("subgroup_size", "uint32_t"),
+            Field("suits_large_groups", "uint32_t", "as fast in them as in those of usual size"),
             Field("name", "const char *", is_text=True),
         ),
     ),

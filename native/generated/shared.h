@@ -402,6 +402,7 @@ typedef struct gs_entry_point_description {
     uint32_t most_items; /* 32: in a group */
     uint32_t most_local_bytes; /* 36 */
     uint32_t subgroup_size; /* 40 */
+    uint32_t suits_large_groups; /* 44: as fast in them as in those of usual size */
     const char *name; /* 48 */
 } gs_entry_point_description;
 _Static_assert(sizeof(gs_entry_point_description) == 56, "gs_entry_point_description has 56 bytes");
@@ -413,6 +414,7 @@ _Static_assert(offsetof(gs_entry_point_description, size_is_required) == 28, "gs
 _Static_assert(offsetof(gs_entry_point_description, most_items) == 32, "gs_entry_point_description.most_items is at 32");
 _Static_assert(offsetof(gs_entry_point_description, most_local_bytes) == 36, "gs_entry_point_description.most_local_bytes is at 36");
 _Static_assert(offsetof(gs_entry_point_description, subgroup_size) == 40, "gs_entry_point_description.subgroup_size is at 40");
+_Static_assert(offsetof(gs_entry_point_description, suits_large_groups) == 44, "gs_entry_point_description.suits_large_groups is at 44");
 _Static_assert(offsetof(gs_entry_point_description, name) == 48, "gs_entry_point_description.name is at 48");
 
 /* Where in the source the code of a kernel comes from. Python keeps it as long as the code. */

@@ -241,8 +241,14 @@ ze_result_t gs_zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t groupSi
                                     groupSizeZ);
 }
 
-/* Enough work-items to fill vectors many times over, few enough for many groups. */
-enum { SUGGESTED_ITEMS = 256 };
+/* Enough work-items to fill vectors many times over, few enough for many groups. Of a long line there are many groups even
+ * if they are larger, and each has its cost. */
+enum { SUGGESTED_ITEMS = 256, SUGGESTED_OF_LONG_LINE = 1024, LONG_LINE = 1 << 20 };
+
+static bool is_long_line(const gs_entry_point *entry_point, uint32_t x, uint32_t y, uint32_t z) {
+    return x >= LONG_LINE && x % SUGGESTED_OF_LONG_LINE == 0 && y == 1 && z == 1 && entry_point->suits_large_groups &&
+           entry_point->most_items >= SUGGESTED_OF_LONG_LINE;
+}
 
 /* The largest divisor up to a limit, rather one that is a multiple of something. */
 static uint32_t best_divisor(uint32_t number, uint32_t most, uint32_t multiple) {
@@ -270,6 +276,9 @@ ze_result_t gs_zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t glo
     uint32_t size[3];
     if (entry_point->size_is_required) {
         memcpy(size, entry_point->default_size, sizeof size);
+    } else if (is_long_line(entry_point, globalSizeX, globalSizeY, globalSizeZ)) {
+        size[0] = SUGGESTED_OF_LONG_LINE;
+        size[1] = size[2] = 1;
     } else {
         size[0] = best_divisor(globalSizeX, SUGGESTED_ITEMS, entry_point->subgroup_size);
         size[1] = best_divisor(globalSizeY, SUGGESTED_ITEMS / size[0], 1);

@@ -69,6 +69,7 @@ typedef struct gs_entry_point {
     bool size_is_required;    /* the default is the only one allowed */
     uint32_t most_items;      /* in a group */
     uint32_t subgroup_size;
+    bool suits_large_groups; /* of a long line of work-items */
     uint64_t most_local_bytes;
     gs_code *_Atomic codes; /* only ever added to */
 } gs_entry_point;

@@ -203,6 +203,7 @@ GS_EXPORT void *gs_entry_point_add(gs_module *module, const gs_entry_point_descr
     made->most_items = from->most_items;
     made->most_local_bytes = from->most_local_bytes;
     made->subgroup_size = from->subgroup_size;
+    made->suits_large_groups = from->suits_large_groups;
     gs_lock(&module->lock);
     made->next = module->entry_points;
     module->entry_points = made;

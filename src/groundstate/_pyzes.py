@@ -143,7 +143,7 @@ def _struct(name: str, declarations: tuple[str, ...]) -> Any:
 
 def _declared(declaration: str) -> tuple[str, Any]:
     """The name and the type of what a C declaration such as "zes_uuid_t *pUuid" declares."""
-    match = _raw.DECLARATION.fullmatch(declaration)
+    match = _raw.parse(declaration)
     if match is None:
         raise ValueError(f"not a declaration this module understands: {declaration!r}")
     base, stars = match["base"], len(match["stars"])

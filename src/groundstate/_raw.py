@@ -8,18 +8,18 @@ may take to start.
 from __future__ import annotations
 
 import ctypes
-import enum
 import importlib
-import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from keyword import iskeyword
 
 TYPE_CHECKING = False  # as typing has it; importing typing would double the cost of this module
 if TYPE_CHECKING:
+    import enum
+    import re
     from typing import Any, ClassVar, Self
 
-DECLARATION = re.compile(
+DECLARATION = (
     r"(?:const )?(?P<base>[\w ]+?) ?(?P<stars>\**) ?(?P<name>\b\w+)(?:\[(?P<length>\d+)\])?"
 )
 
@@ -101,6 +101,8 @@ def _is_pointer(kind: Any) -> bool:
 
 def _symbol(enum_name: str, value: int) -> str:
     """A value by its name, as far as it has one."""
+    import enum  # only for who prints one; a start needs neither this module nor re
+
     kind = namespace_of(enum_name).lookup(enum_name)
     if issubclass(kind, enum.IntFlag):
         return "|".join(_flag_names(kind, value)) or "0"
@@ -181,7 +183,7 @@ class Namespace:
             base = Union
         elif stype is not None:
             base, members["_stype_"] = TypedStructure, stype
-        parsed = [DECLARATION.fullmatch(declaration) for declaration in declarations]
+        parsed = [parse(declaration) for declaration in declarations]
         members["_enums_"] = {
             match["name"]: enumeration
             for match in parsed
@@ -200,6 +202,8 @@ class Namespace:
         return struct
 
     def _make_enum(self, name: str) -> Any:
+        import enum
+
         members = [(n, v) for n, v in self.enums[name].items() if not n.endswith("_FORCE_UINT32")]
         base: Any = enum.IntFlag if name.endswith("flag_t") else enum.IntEnum
         return base(name, members, module="groundstate." + name.split("_")[0])
@@ -216,15 +220,28 @@ class Namespace:
 
 def namespace_of(name: str) -> Namespace:
     """The namespace that declares a name: "zes_device_state_t" and "zesDeviceGet" are of zes."""
-    match = re.match(r"ze[str]?(?=_|[A-Z])", name)
-    module = importlib.import_module(f"groundstate.{match[0] if match else 'ze'}")
+    letter, following = name[2:3], name[3:4]
+    has_letter = letter in ("s", "t", "r") and (following == "_" or following.isupper())
+    module = importlib.import_module(f"groundstate.{name[:3] if has_letter else 'ze'}")
     namespace: Namespace = module.NAMESPACE
     return namespace
 
 
+@cache
+def _pattern() -> re.Pattern[str]:
+    import re
+
+    return re.compile(DECLARATION)
+
+
+def parse(declaration: str) -> re.Match[str] | None:
+    """A C declaration in its parts: base, stars, name, length."""
+    return _pattern().fullmatch(declaration)
+
+
 def c_type(declaration: str) -> Any:
     """The ctypes type of a C declaration such as "char name[256]"; every pointer is a void one."""
-    match = DECLARATION.fullmatch(declaration)
+    match = parse(declaration)
     if match is None:
         raise ValueError(f"not a declaration this module understands: {declaration!r}")
     if match["stars"]:

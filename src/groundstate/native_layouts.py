@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+
+TYPE_CHECKING = False  # importing typing would cost a tenth of the driver's start
+if TYPE_CHECKING:
+    from typing import Any
 
 LOCAL_ALIGNMENT = 128
 """Local memory and each local argument begin at multiples of this."""
@@ -463,6 +466,7 @@ class EntryPointDescription(ctypes.Structure):
     most_items: int
     most_local_bytes: int
     subgroup_size: int
+    suits_large_groups: int
     name: bytes
     _fields_ = (
         ("arguments", ctypes.c_void_p),
@@ -473,6 +477,7 @@ class EntryPointDescription(ctypes.Structure):
         ("most_items", ctypes.c_uint32),
         ("most_local_bytes", ctypes.c_uint32),
         ("subgroup_size", ctypes.c_uint32),
+        ("suits_large_groups", ctypes.c_uint32),
         ("name", ctypes.c_char_p),
     )
 

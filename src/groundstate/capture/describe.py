@@ -180,7 +180,7 @@ def declared(function: str) -> tuple[list[str], str]:
 @lru_cache(maxsize=4096)
 def parsed(declaration: str) -> dict[str, str]:
     """The parts of a declaration: base, stars, name, length."""
-    match = _raw.DECLARATION.fullmatch(declaration)
+    match = _raw.parse(declaration)
     assert match is not None, declaration
     return match.groupdict()
 

@@ -5,15 +5,25 @@ as ints (handles and pointers are addresses) and returns None for success or a `
 side has already checked handles, null pointers and enum values.
 """
 
+from __future__ import annotations
+
 import ctypes
 import errno
 import mmap
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
 
 from groundstate import ze
+
+TYPE_CHECKING = False  # as in platform.py
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    Kept = TypeVar("Kept")
+    Chained = TypeVar("Chained", bound=ctypes.Structure)
+else:
+    Kept = object
 
 Handler = Callable[..., int | None]
 
@@ -49,9 +59,6 @@ class Failure(Exception):  # noqa: N818 - an answer to the caller, not an error 
 
 NOT_OF_THE_INPUT = (MemoryError, OSError, ImportError)
 """What goes wrong because of the machine: native/python/ finds the result for each of them."""
-
-
-Kept = TypeVar("Kept")
 
 
 class Handles(dict[int, Kept]):
@@ -218,9 +225,6 @@ def find_in_chain(address: int | None, stype: int) -> int:
         if found == stype:
             return at
     return 0
-
-
-Chained = TypeVar("Chained", bound=ctypes.Structure)
 
 
 def chained(structure: ctypes.Structure, wanted: type[Chained]) -> Chained | None:

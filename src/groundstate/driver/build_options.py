@@ -8,7 +8,6 @@ exist.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 
 from groundstate.printable import printable
@@ -52,6 +51,8 @@ def read(text: str) -> tuple[str, list[str], list[str]]:
     >>> read("nonsense")
     ('', [], ["error: 'nonsense' is not a build option"])
     """
+    import re  # costs as much as a tenth of a start
+
     options: list[str] = []
     warnings: list[str] = []
     errors: list[str] = []

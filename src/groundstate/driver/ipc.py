@@ -19,9 +19,7 @@ import ctypes
 import errno
 import fcntl
 import os
-import re
 import struct
-from typing import NamedTuple
 
 from groundstate import ze
 from groundstate.compiler.errors import EXHAUSTED
@@ -31,8 +29,9 @@ _LAYOUT = struct.Struct("<iIIiQQQQ16s")
 _MAGIC = 0x47535A30  # "GSZ0"
 HANDLE_BYTES = 64
 
-_NAME = re.compile(r"/memfd:groundstate-([0-9a-f]{32}) \(deleted\)")
-"""Where the link in `/proc` leads for a file of this driver."""
+_NAME = "/memfd:groundstate-", " (deleted)"
+"""Where the link in `/proc` leads for a file of this driver: its secret is between these."""
+_HEX = frozenset("0123456789abcdef")
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 
 MEMORY, EVENT_POOL, EVENT = 1, 2, 3
@@ -51,18 +50,13 @@ class SharedFile:
         self.detail = detail
 
 
-class _Handle(NamedTuple):
+class _Handle:
     """The fields of a handle, in the order in which they lie in it."""
 
-    passed_fd: int
-    magic: int
-    pid: int
-    fd: int
-    inode: int
-    device: int
-    size: int
-    detail: int
-    secret: bytes
+    def __init__(self, content: bytes) -> None:
+        fields = _LAYOUT.unpack(content)
+        self.passed_fd, self.magic, self.pid, self.fd = fields[:4]
+        self.inode, self.device, self.size, self.detail, self.secret = fields[4:]
 
     def is_file(self, path: str) -> bool:
         """True if a path in `/proc` leads to the file of the handle; opens nothing."""
@@ -81,8 +75,12 @@ class _Handle(NamedTuple):
 
 def _secret_of(path: str) -> bytes | None:
     """The secret of a memory file of this driver, by its link in `/proc`; None for other files."""
-    found = _NAME.fullmatch(os.readlink(path))
-    return bytes.fromhex(found.group(1)) if found else None
+    name = os.readlink(path)
+    before, after = _NAME
+    digits = name.removeprefix(before).removesuffix(after)
+    if name != f"{before}{digits}{after}" or len(digits) != 32 or not _HEX.issuperset(digits):
+        return None
+    return bytes.fromhex(digits)
 
 
 def write_handle(address: int, shared: SharedFile) -> None:
@@ -114,7 +112,7 @@ def write_handle(address: int, shared: SharedFile) -> None:
 
 
 def _read(address: int, kind: int) -> _Handle:
-    handle = _Handle._make(_LAYOUT.unpack(ctypes.string_at(address, _LAYOUT.size)))
+    handle = _Handle(ctypes.string_at(address, _LAYOUT.size))
     if handle.magic != _MAGIC + kind:
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,

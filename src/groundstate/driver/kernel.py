@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -71,7 +70,11 @@ def _new_entry_point(module: Module, name: str) -> EntryPoint:
         most_items = kernel.most_items
         signature = _as_on_gpu(signature, kernel)
     local_bytes = local_memory_bytes(device)
-    address = native_kernel.entry_point_add(module.handle, signature, most_items, local_bytes)
+    # Where work-items wait for each other, what a larger group keeps leaves the cache.
+    suits_large_groups = device.gpu is None and not signature.uses_barriers
+    address = native_kernel.entry_point_add(
+        module.handle, signature, most_items, local_bytes, suits_large_groups
+    )
     return EntryPoint(module, signature, address, most_items)
 
 
@@ -226,6 +229,8 @@ def zeKernelGetProperties(hKernel: int, pKernelProperties: int) -> None:
 
 def _attribute(attributes: str, name: str) -> int:
     """The number in an attribute such as `intel_reqd_sub_group_size(16)`, or 0."""
+    import re
+
     found = re.search(rf"\b{name}\((\d+)\)", attributes)
     return int(found[1]) if found else 0
 

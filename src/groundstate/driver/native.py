@@ -12,10 +12,13 @@ import ctypes
 import errno
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from groundstate.driver.api import Failure
 from groundstate.native_layouts import QUEUE_GROUPS, AllocationFacts, MemoryFacts, Speed
+
+TYPE_CHECKING = False  # as in platform.py
+if TYPE_CHECKING:
+    from typing import Any
 
 _library: ctypes.CDLL | None = None
 _library_under_gil: ctypes.PyDLL | None = None

@@ -69,7 +69,11 @@ def module_set_globals(module: int, variables: int) -> None:
 
 
 def entry_point_add(
-    module: int, signature: Signature, most_items: int, most_local_bytes: int
+    module: int,
+    signature: Signature,
+    most_items: int,
+    most_local_bytes: int,
+    suits_large_groups: bool,
 ) -> int:
     """Makes a kernel of a module known."""
     arguments = [
@@ -87,6 +91,7 @@ def entry_point_add(
         most_items=most_items,
         most_local_bytes=min(most_local_bytes, 0xFFFFFFFF),
         subgroup_size=signature.subgroup_size,
+        suits_large_groups=suits_large_groups,
         name=signature.name.encode(),
     )
     return _new("gs_entry_point_add", "kernel", module, ctypes.byref(description))

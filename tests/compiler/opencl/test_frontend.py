@@ -391,3 +391,15 @@ kernel void maybe_null(global int *out) { int x = 1; out[0] = *chosen(&x, out[0]
 @pytest.mark.parametrize("options", [[], ["-fkeep-accesses", "-g"]])
 def test_what_the_back_end_cannot_say_becomes_valid(source: str, options: list[str]) -> None:
     validate(compile_opencl(source, options=options))
+
+
+@pytest.mark.needs_compiler
+def test_contracted_halves_are_left_to_the_device() -> None:
+    """`fma` of halves costs more than both operations where floats compute them."""
+    source = """
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+kernel void f(global half *a, global half4 *b, global float *c) {
+    *a = *a * *a + 1; *b = *b * *b + 1; *c = *c * *c + 1; }
+"""
+    text = disassemble(compile_opencl(source))
+    assert (text.count(" mad "), text.count(" fma ")) == (2, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -70,6 +71,24 @@ def steps(target: Target | None) -> list[int]:
 def test_features_lead_to_a_description(features: str, triple: str, expected: Target) -> None:
     found = on_this_machine("cpu", features, triple)
     assert found == replace(expected, cpu="cpu", features=features, triple=triple)
+
+
+HALVES = """
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+kernel void f(global half *a) {
+    size_t i = get_global_id(0); a[i] = fma(a[i], a[i], (half)1); }
+"""
+
+
+def test_machine_with_half_arithmetic_uses_it() -> None:
+    features = "+avx,+avx2,+f16c,+avx512f,+avx512vl,+avx512bw"
+    spirv = compile_opencl(HALVES)
+    plain, with_halves = (
+        Program(spirv, target=on_this_machine("x86-64", each, X86)).write("f", (64, 1, 1)).text
+        for each in (features, f"{features},+avx512fp16")
+    )
+    assert "llvm.fma.v" not in plain
+    assert re.search(r"call <\d+ x half> @llvm\.fma\.v\d+f16", with_halves)
 
 
 def test_every_target_has_a_pipeline() -> None:

@@ -261,6 +261,14 @@ def test_a_suggested_size_fills_vectors(kernels: KernelBench) -> None:
     assert suggest(kernel, 48, 100, 1)[0] == 48
 
 
+def test_long_line_gets_large_groups(kernels: KernelBench) -> None:
+    empty = kernels.kernel("empty")
+    assert suggest(empty, 1 << 20, 1, 1) == (1024, 1, 1)
+    assert suggest(empty, 1 << 19, 1, 1)[0] <= 256
+    assert suggest(empty, (1 << 20) + 256, 1, 1)[0] <= 256
+    assert suggest(empty, 1 << 20, 2, 1)[0] <= 256
+
+
 def test_a_required_size_is_suggested(kernels: KernelBench) -> None:
     assert suggest(kernels.kernel("describe_8x4"), 64, 64, 1) == (8, 4, 1)
 

@@ -11,7 +11,7 @@ from groundstate import ze
 from groundstate.compiler.opencl import frontend
 from tests.conftest import check, last_error
 from tests.driver.kernels import KernelBench, launch, module_description
-from tests.driver.launches.test_kernels import properties, source_attributes
+from tests.driver.launches.test_kernels import properties, source_attributes, suggest
 from tests.driver.modules.test_modules import (
     create,
     global_pointer,
@@ -53,6 +53,13 @@ def test_work_items_know_their_place(real: KernelBench, size: tuple[int, int, in
     finish(commands)
     z, y, x = np.indices(whole[::-1])
     assert (out == (x + 1000 * y + 1000000 * z).ravel()).all()
+
+
+def test_kernels_with_barriers_get_no_larger_groups(real: KernelBench) -> None:
+    without = real.kernel_in(real.module_of(spirv(IDS)), "ids")
+    waiting = real.kernel_in(real.module_of(spirv(LOCALS)), "total")
+    assert suggest(without, 1 << 20, 1, 1) == (1024, 1, 1)
+    assert suggest(waiting, 1 << 20, 1, 1) == (256, 1, 1)
 
 
 LOCALS = """

@@ -369,7 +369,7 @@ def struct_count(owner: str, name: str) -> Count | None:
 
 def parsed(declaration: str) -> dict[str, str]:
     """The parts of a C declaration."""
-    match = _raw.DECLARATION.fullmatch(declaration)
+    match = _raw.parse(declaration)
     assert match is not None, declaration
     return match.groupdict()
 

@@ -13,11 +13,24 @@ def _fclamp(x: Vec, low: Vec, high: Vec) -> Vec:
 
 @function("fma", types=("float", "double", "half"), in_place=True)
 def _fma(x: Vec, y: Vec, z: Vec) -> Vec:
-    """Of halves in double precision, where product and sum are exact as far as they can matter."""
-    if not x.t.rstrip(">").endswith("half"):
+    if not x.t.rstrip(">").endswith("half") or x.text.target.has_half_arithmetic:
         return x.fma(y, z)
-    wide = [each.to_float("double") for each in (x, y, z)]
-    return wide[0].fma(wide[1], wide[2]).to_float("half")
+    return _fma_of_halves(*(each.to_float("float") for each in (x, y, z)))
+
+
+def _fma_of_halves(x: Vec, y: Vec, z: Vec) -> Vec:
+    """In floats, where the product of two halves is exact, and so is what their sum with a third
+    loses. A sum that is rounded to odd by that can be rounded again, to half, as if it had never
+    been rounded before."""
+    product = x * y
+    total = product + z
+    added = total - product
+    lost = (product - (total - added)) + (z - added)
+    bits = total.bits()
+    towards_exact = bits + ((lost.bits() ^ bits).ashr(31) | 1)
+    is_even = (bits & 1).equals(0)
+    moves = lost.compare("one", 0.0) & is_even
+    return moves.choose(towards_exact, bits).as_float().to_float("half")
 
 
 @function("mix", in_place=True)

@@ -32,6 +32,7 @@ def fix(ir: str, contract: bool) -> str:
     ir = write_builtins(ir)
     ir = keep_signed_conversions(ir)
     ir = name_no_event(ir)
+    ir = leave_halves_to_device(ir)
     return allow_contraction(ir) if contract else ir
 
 
@@ -103,6 +104,30 @@ def name_no_event(ir: str) -> str:
     if changed == ir:
         return ir
     return f'{changed}\ndeclare spir_func {_EVENT} @"{NO_EVENT}"() {PURE}\n'
+
+
+_HALF_CONTRACTION = re.compile(r"call half @llvm\.fmuladd\.f16\(")
+_VECTOR_CONTRACTION = re.compile(r"call <(\d+) x half> @llvm\.fmuladd\.v\d+f16\(")
+
+
+def leave_halves_to_device(ir: str) -> str:
+    """Calls `mad` for a multiplication and an addition of halves that clang has put together.
+
+    The back end would write `fma`, which a device that computes with halves as with floats has to
+    round once: that takes longer than both operations.
+    """
+    declared: dict[str, str] = {}
+
+    def call(match: re.Match[str]) -> str:
+        count = match[1] if match.re is _VECTOR_CONTRACTION else ""
+        kind = f"<{count} x half>" if count else "half"
+        name = f"_Z3madDv{count}_DhS_S_" if count else "_Z3madDhDhDh"
+        declared[name] = f"declare spir_func {kind} @{name}({kind}, {kind}, {kind}) {PURE}"
+        return f"call spir_func {kind} @{name}("
+
+    for pattern in (_HALF_CONTRACTION, _VECTOR_CONTRACTION):
+        ir = pattern.sub(call, ir)
+    return "\n".join([ir, *_missing_declarations(ir, declared)]) + "\n" if declared else ir
 
 
 def _suffix(kind: str) -> str:

@@ -46,6 +46,8 @@ class Target:
     """The same for that which adds the products of two pairs of 16 bits to each other."""
     bfloat_dots: Mapping[int, str] = {}
     """The same for that which adds the products of two pairs of bfloats to a float."""
+    has_half_arithmetic: bool = False
+    """Whether halves are added and multiplied as such, and not as floats that are rounded."""
     has_tiles: bool = False
     """Whether there are tile registers for products of matrices (AMX)."""
     cache_line_bytes: int = 64
@@ -63,7 +65,7 @@ class Target:
     subgroup_order: int = 0
     """In which order the sub-groups of a group run (codegen/group_loop.py), if it is not theirs."""
     likely_group_size: tuple[int, int, int] = (256, 1, 1)
-    """What is suggested for a large range, and what many programs choose."""
+    """What is suggested for most ranges, and what many programs choose."""
 
     # --- Choosing a width ---
     vectors_per_value: int = 2

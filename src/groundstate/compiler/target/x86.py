@@ -53,6 +53,7 @@ def _of_widths(name: str, *lanes: int) -> dict[int, str]:
 MORE: tuple[tuple[tuple[str, ...], dict[str, object]], ...] = (
     (("amx-tile", "amx-int8", "amx-bf16"), {"has_tiles": True}),
     (("cx16",), {"widest_exchange": 16}),
+    (("avx512fp16", "avx512vl"), {"has_half_arithmetic": True}),
     (("avx512bw", "avx512vl"), {"short_dots": PAIRS}),
     (("avxvnni",), {"byte_dots": _of_widths("llvm.x86.avx512.vpdpbusd", 4, 8)}),
     (
