@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.codegen.arithmetic.bfloat import as_float, is_bfloat, upper_half
+from groundstate.compiler.codegen.arithmetic.quotients import divide_once, divides_once
 from groundstate.compiler.codegen.arithmetic.tables import write_operation
 from groundstate.compiler.codegen.debug_metadata import DebugMetadata
 from groundstate.compiler.codegen.function import Values, components
@@ -176,9 +177,18 @@ class Emitter(Values):
         s = text.vector_type(operands[0].type) if vector else operands[0].type
         if node.operands and is_bfloat(node.operands[0].type):
             name = self._as_floats(node, t, s, names)
+        elif vector and divides_once(node.op, operands):
+            name = divide_once(text, node.op, operands, lambda: self._divided(node.op, t, operands))
         else:
             name = write_operation(text, node.op, t, s, names, self._float_flags(node))
         return None if name is None else Lanes(scalar, name, None if vector else stride)
+
+    def _divided(self, op: str, t: str, operands: list[Lanes]) -> str:
+        """A division of each lane."""
+        names = [self.text.as_vector(each) for each in operands]
+        name = write_operation(self.text, op, t, t, names, "")
+        assert name is not None
+        return name
 
     def _as_floats(self, node: Node, t: str, s: str, names: list[str]) -> str | None:
         """An operation on bfloats, which machines do on floats."""
