@@ -47,6 +47,7 @@ from groundstate.compiler.opt.prefetch import prefetch
 from groundstate.compiler.opt.reduce_strides import reduce_strides
 from groundstate.compiler.opt.relieve_pressure import relieve_pressure
 from groundstate.compiler.opt.simplify import simplify
+from groundstate.compiler.opt.sink_common import sink_common
 from groundstate.compiler.opt.unroll import unroll
 from groundstate.compiler.opt.unroll_barriers import unroll_barrier_loops
 from groundstate.compiler.opt.unroll_rows import unroll_rows
@@ -57,7 +58,7 @@ from groundstate.compiler.spirv.opcodes import ExecutionMode
 from groundstate.compiler.spirv_to_ir.kernel_ir import build_kernel
 from groundstate.compiler.spirv_to_ir.legality import check_lowered
 from groundstate.compiler.target import Target
-from groundstate.compiler.target.shapes import REFILLED, shapes
+from groundstate.compiler.target.shapes import shapes, variant_of
 from groundstate.compiler.target.vector_width import plan, vector_of_subgroup
 
 if TYPE_CHECKING:
@@ -81,7 +82,9 @@ LOWERING = (
 
 VECTOR_LOWERING = (
     *LOWERING,
+    Pass("sink-common", sink_common, keeps=(CFG,), is_optional=True),
     Pass("narrow-induction", narrow_induction, keeps=(CFG,), is_optional=True),
+    SIMPLIFY,
 )
 """The same for a CPU with vectors, and what shows how lanes go along memory."""
 
@@ -246,13 +249,14 @@ def _plan(
     target = program.target
     if width is None and _is_width_free(program, name, kernel):
         return plan(kernel, group_size, target)
-    refills = width is not None and width > REFILLED
-    if width is not None and refills:
-        width -= REFILLED
-    lanes = _subgroup_size(program, name, width)
     if width is None:
+        lanes = _subgroup_size(program, name)
         width = vector_of_subgroup(kernel, group_size, lanes, target.lanes)
-    return Divergence(kernel, CFG(kernel), Variant(group_size, width, lanes, refills), target)
+        variant = Variant(group_size, width, lanes)
+    else:
+        variant = variant_of(width, group_size)
+        _subgroup_size(program, name, variant.width)  # it must be one that there is
+    return Divergence(kernel, CFG(kernel), variant, target)
 
 
 def write(

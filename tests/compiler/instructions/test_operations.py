@@ -96,7 +96,8 @@ ELSEWHERE = {
     },
     "PtrAccessChain": {"spirv_to_ir/instruction_support.py"},
     "UMod": {  # indices that start over
-        *("analysis/speculated_strides.py", "codegen/control/speculated_values.py"),
+        "analysis/speculated_strides.py",
+        "codegen/arithmetic/quotients.py",  # one division for all lanes
         "instrument/shadow_values.py",  # which bits of a result depend on which
         *("analysis/intervals.py", "analysis/lane_blocks.py", "instrument/arithmetic.py"),
     },

@@ -12,11 +12,13 @@ what is faster is measured when the kernel runs (native/runtime/variants.c).
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import NamedTuple
 
 from groundstate.compiler.analysis.cfg import Loop
 from groundstate.compiler.analysis.divergence import VARYING, Divergence
 from groundstate.compiler.analysis.register_pressure import registers_of
+from groundstate.compiler.analysis.speculated_strides import speculated_nodes
 from groundstate.compiler.codegen.function import components
 from groundstate.compiler.ir import Block, Node
 from groundstate.compiler.ir.ops import Category, operation
@@ -45,9 +47,10 @@ def estimate(divergence: Divergence) -> Cost:
         if not block.cold:
             blocks.setdefault(divergence.cfg.loop_of.get(block), []).append(block)
     vector = scalar = 0.0
+    together = speculated_nodes(divergence.kernel, divergence)
     for loop, inside in blocks.items():
         times = _iterations(loop, divergence.target)
-        vector += times * _as_vector(divergence, loop, inside)
+        vector += times * _as_vector(divergence, together, loop, inside)
         scalar += times * _one_by_one(divergence, loop, inside)
     return Cost(vector, scalar)
 
@@ -70,11 +73,14 @@ def _iterations(loop: Loop | None, target: Target) -> int:
     return times
 
 
-def _as_vector(divergence: Divergence, loop: Loop | None, blocks: list[Block]) -> float:
+def _as_vector(
+    divergence: Divergence, together: Container[Node], loop: Loop | None, blocks: list[Block]
+) -> float:
+    """As a vector; what is accessed at some addresses lies together, most likely."""
     target = divergence.target
     cycles = 0.0
     for block in blocks:
-        cycles += sum(_vector_cycles(divergence, node, block) for node in block.nodes)
+        cycles += sum(_vector_cycles(divergence, together, node, block) for node in block.nodes)
         cycles += target.divergent_branch_cycles * (block in divergence.divergent_branches)
     while loop is not None:
         if loop in divergence.divergent_loops:
@@ -83,10 +89,13 @@ def _as_vector(divergence: Divergence, loop: Loop | None, blocks: list[Block]) -
     return cycles
 
 
-def _vector_cycles(divergence: Divergence, node: Node, block: Block) -> float:
+def _vector_cycles(
+    divergence: Divergence, together: Container[Node], node: Node, block: Block
+) -> float:
     target, row = divergence.target, operation(node)
     if row.category is Category.MEMORY and row.address_operand:
-        if _is_one_by_one(divergence, node, block):
+        is_together = node.operands[0] in together
+        if not is_together and _is_one_by_one(divergence, node, block):
             return target.gather_cycles * divergence.width * _parts(accessed(node))
         return _registers(divergence, accessed(node)) / target.vector_issue
     if row.category is Category.ATOMIC:

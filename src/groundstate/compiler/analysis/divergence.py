@@ -52,7 +52,8 @@ class Divergence:
         self.group_size = group_size = variant.group_size
         self.width = width = variant.width
         self.subgroup = variant.subgroup
-        self.axis = lane_axis(group_size)
+        self.axes = walked_axes(group_size, variant.axis)
+        self.axis = self.axes[0]
         self.rows_are_whole = group_size[self.axis] % width == 0
         self.shared = writers_of_variables(kernel) if width > 1 else {}
         """Variables of which all lanes use one copy, and what writes to them."""
@@ -367,9 +368,10 @@ class _Lanes(Lanes):
         return self.divergence.steps(chain)
 
 
-def lane_axis(group_size: tuple[int, int, int]) -> int:
-    """The axis along which neighbouring lanes lie: the first that the group extends along."""
-    return next((axis for axis, size in enumerate(group_size) if size > 1), 0)
+def walked_axes(group_size: tuple[int, int, int], first: int | None = None) -> tuple[int, ...]:
+    """The axes in the order in which sub-groups walk through a group, those without extent last.
+    Lanes lie along the first."""
+    return tuple(sorted(range(3), key=lambda axis: (axis != first, group_size[axis] == 1, axis)))
 
 
 def lane_stride(pointee: Type | None) -> int:

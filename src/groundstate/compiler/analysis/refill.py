@@ -32,11 +32,12 @@ def can_refill(kernel: Kernel, cfg: CFG, group_size: GroupSize) -> bool:
     return (
         refilled_loop(cfg) is not None
         and group_size[1:] == (1, 1)
-        and all(map(_is_plain, kernel.nodes()))
+        and all(map(is_plain, kernel.nodes()))
     )
 
 
-def _is_plain(node: Node) -> bool:
+def is_plain(node: Node) -> bool:
+    """True for an operation that does the same whichever work-items run beside its own."""
     if guards_of(node) or any(map(_is_of_group, (node, *node.operands))):
         return False
     return node.op in PLAIN or not has_side_effects(node)

@@ -26,7 +26,7 @@ PLAIN = frozenset(("Load", "Store", "Prefetch", "ShadowStore"))
 
 def rows_together(divergence: Divergence) -> int:
     """How many rows of the group run in lockstep: 1 if that is not possible, or gains nothing."""
-    rows = divergence.group_size[divergence.axis + 1] if divergence.axis < 2 else 1
+    rows = divergence.group_size[divergence.axes[1]]
     target = divergence.target
     if rows == 1 or divergence.width == 1 or not divergence.rows_are_whole:
         return 1

@@ -2,8 +2,9 @@
 
 A 32-bit sum that is widened to an address goes up with the lanes, except where it passes 2^32. A
 column that is clamped to an image goes up with the lanes, except at its borders; so does one that
-starts over by a remainder or a choice. An index times an element stride that the program was given
-goes up with the lanes if the stride is 1, as it mostly is in affine algebra.
+starts over by a remainder or a choice. All lanes have the same row of an image, a quotient, except
+where a row ends between them. An index times an element stride that the program was given goes up
+with the lanes if the stride is 1, as it mostly is in affine algebra.
 """
 
 from __future__ import annotations
@@ -75,8 +76,10 @@ def _speculated_stride(node: Node, divergence: Divergence, known: dict[Node, int
     limits = bounds(node)
     if len(limits) == 1:
         return _only_step(strides) if 0 in strides else None
-    if limits or node.op in REMAINDERS:
-        return strides[0] if strides[1:] == [0] * len(strides[1:]) else None
+    is_quotient = operation(node).affine is Affine.QUOTIENT and operation(node).divides
+    if limits or node.op in REMAINDERS or is_quotient:
+        agrees = strides[0] is not VARYING and strides[1:] == [0] * len(strides[1:])
+        return (0 if is_quotient else strides[0]) if agrees else None
     speculates = any(each in known for each in node.operands)
     return divergence.stride_of(node, strides) if speculates else None
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.codegen.arithmetic.bfloat import as_float, is_bfloat, upper_half
+from groundstate.compiler.codegen.arithmetic.quotients import divide_once, divides_once
 from groundstate.compiler.codegen.arithmetic.tables import write_operation
 from groundstate.compiler.codegen.debug_metadata import DebugMetadata
 from groundstate.compiler.codegen.function import Values, components
@@ -176,6 +177,8 @@ class Emitter(Values):
         s = text.vector_type(operands[0].type) if vector else operands[0].type
         if node.operands and is_bfloat(node.operands[0].type):
             name = self._as_floats(node, t, s, names)
+        elif vector and divides_once(node.op, operands):
+            name = divide_once(text, node.op, operands, lambda: self._divided(node.op, t, operands))
         else:
             name = self.operate(node.op, t, s, names, self._float_flags(node))
         return None if name is None else Lanes(scalar, name, None if vector else stride)
@@ -184,6 +187,13 @@ class Emitter(Values):
         """An operation of the arithmetic tables on types of LLVM: the name of the result, or None
         if there is no such operation."""
         return write_operation(self.text, op, t, s, names, flags)
+
+    def _divided(self, op: str, t: str, operands: list[Lanes]) -> str:
+        """A division of each lane."""
+        names = [self.text.as_vector(each) for each in operands]
+        name = self.operate(op, t, t, names)
+        assert name is not None
+        return name
 
     def _as_floats(self, node: Node, t: str, s: str, names: list[str]) -> str | None:
         """An operation on bfloats, which machines do on floats."""

@@ -65,7 +65,7 @@ from groundstate.compiler.ir import Node
 from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.program.signature import Argument, Signature
 from groundstate.compiler.spirv.types import Pointer, Type
-from groundstate.compiler.target.shapes import REFILLED
+from groundstate.compiler.target.shapes import shape_of
 from groundstate.native_layouts import Dispatch, offset_of
 
 OFFSET_ARGUMENTS = offset_of(Dispatch, "arguments")
@@ -106,11 +106,8 @@ class Code:
     """Whether it puts atomic operations off until the end of a range of groups."""
     refills: bool = False
     """Whether lanes that are done take the next work-items."""
-
-    @property
-    def shape(self) -> int:
-        """How work-items run, as `target/shapes.py` counts."""
-        return self.lanes + (REFILLED if self.refills else 0)
+    shape: int = 0
+    """How work-items run, as `target/shapes.py` counts."""
 
 
 class KernelWriter:
@@ -216,6 +213,7 @@ class KernelWriter:
             tuple(self.kernel.sites),
             bool(self.context.privatised),
             self.context.refill is not None,
+            shape_of(self.divergence.variant),
         )
 
     def _unrolls_subgroups(self, regions: int) -> bool:
@@ -343,12 +341,12 @@ class KernelWriter:
 
     def _write_ids(self) -> None:
         """The ids of each row: those of the first, and so many rows further."""
-        local, axis = self._local_ids(), self.divergence.axis
-        first = self.first_item
+        local, first = self._local_ids(), self.first_item
+        axis, below, _ = self.divergence.axes
         for row in range(self.rows):
             if row > 0:
                 local = list(local)
-                local[axis + 1] = self._plus(local[axis + 1], "1")
+                local[below] = self._plus(local[below], "1")
                 self.first_item = self.text.emit(f"add i64 {first}, {row * self.size[axis]}")
             self.context.ids = {}
             self._write_ids_of_row(local)
@@ -391,13 +389,13 @@ class KernelWriter:
         first = text.emit(f"mul i64 %sub, {self.width}")
         self.first_item = first
         if self.divergence.rows_are_whole or self.width == 1:
-            parts, rest = [], first
-            for axis in range(3):
+            parts, rest = {}, first
+            for axis in self.divergence.axes:
                 step = 1 if axis == self.divergence.axis and self.width > 1 else 0
                 part = text.emit(f"urem i64 {rest}, {self.size[axis]}")
                 rest = text.emit(f"udiv i64 {rest}, {self.size[axis]}")
-                parts.append(Lanes("i64", part, step))
-            return parts
+                parts[axis] = Lanes("i64", part, step)
+            return [parts[axis] for axis in range(3)]
         x, y, _ = self.size
         wide = text.vector_type("i32")
         narrow = text.emit(f"trunc i64 {first} to i32")

@@ -29,6 +29,8 @@ class Variant:
     """How many work-items a sub-group has for the program: one vector of lanes or several."""
     refills: bool = False
     """Whether lanes that are done take the next work-items while the others go on."""
+    axis: int | None = None
+    """Along which axis of the group lanes lie, if not the first that it extends along."""
 
 
 class Analysis(Protocol):

@@ -1,5 +1,8 @@
 """In which shapes a kernel is compiled: as vectors of work-items, or one work-item after the other.
 
+A shape has a number, for the kernel cache: how many work-items run side by side, and what is added
+for lanes that are refilled or lie along another axis.
+
 A kernel whose work-items do not wait for each other, and cannot tell how they run, may run in
 either way. If lanes leave a loop one by one, a narrower vector lies between them. The kernel begins
 in the shape that seems cheaper. Others that could be faster are compiled when it has run for some
@@ -14,39 +17,57 @@ from groundstate.compiler.analysis.cost import estimate, has_gathers
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.analysis.refill import can_refill, refilled_loop
 from groundstate.compiler.analysis.waiting import may_wait
+from groundstate.compiler.ir.passes import GroupSize, Variant
 
 ONE_BY_ONE = 1
 REFILLED = 256
 """Added to the width of a vector whose lanes take the next work-items when they are done."""
+TURNED = 512
+"""Added to the width of a vector for each axis that its lanes do not lie along."""
+
+
+def shape_of(variant: Variant) -> int:
+    """The number of a shape."""
+    turned = TURNED * variant.axis if variant.axis is not None else 0
+    return variant.width + REFILLED * variant.refills + turned
+
+
+def variant_of(shape: int, group_size: GroupSize) -> Variant:
+    """What such a number says."""
+    axis, shape = divmod(shape, TURNED)
+    refills, width = divmod(shape, REFILLED)
+    return Variant(group_size, width, width, bool(refills), axis or None)
 
 
 def shapes(divergence: Divergence) -> tuple[int, ...]:
     """The widths that a kernel may run with, the one to begin with first."""
-    width, target = divergence.width, divergence.target
+    target, shape = divergence.target, shape_of(divergence.variant)
     wanted = knobs.SHAPE.get()
-    if width == ONE_BY_ONE or wanted == "vector" or not _can_choose(divergence):
-        return (width,)
+    if shape == ONE_BY_ONE or wanted == "vector" or not _can_choose(divergence):
+        return (shape,)
     if wanted == "scalar":
         return (ONE_BY_ONE,)
     narrow, refilled = _narrow(divergence), _refilled(divergence)
     if wanted == "refilled":
-        return refilled or (width,)
+        return refilled or (shape,)
     cost = estimate(divergence)
     if cost.one_by_one * target.clearly_faster < cost.as_vector:
-        return (ONE_BY_ONE, width, *narrow, *refilled)
+        return (ONE_BY_ONE, shape, *narrow, *refilled)
     parts = bool(divergence.divergent_loops)
     if parts and cost.one_by_one < cost.as_vector * target.perhaps_faster:
-        return (width, ONE_BY_ONE, *refilled, *narrow)
+        return (shape, ONE_BY_ONE, *refilled, *narrow)
     slower = target.most_slower_in_loops if parts else target.most_slower
     if cost.one_by_one < cost.as_vector * slower:
-        return (width, *refilled, *narrow, ONE_BY_ONE)
-    return (width, *refilled, *narrow)
+        return (shape, *refilled, *narrow, ONE_BY_ONE)
+    return (shape, *refilled, *narrow)
 
 
 def _narrow(divergence: Divergence) -> tuple[int, ...]:
     """The width of a narrower vector, if fewer of its lanes may be idle; or of half as many, which
     need half as many cache lines at a time, if lanes gather in loops."""
     width = divergence.target.narrow_lanes
+    if divergence.variant.axis is not None:
+        return ()
     if not divergence.divergent_loops and divergence.cfg.loops and has_gathers(divergence):
         width = divergence.width // 2
     elif not divergence.divergent_loops:

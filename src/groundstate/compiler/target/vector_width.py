@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groundstate.compiler.analysis.cfg import CFG
-from groundstate.compiler.analysis.divergence import VARYING, Divergence, lane_axis
+from groundstate.compiler.analysis.cost import estimate, has_gathers
+from groundstate.compiler.analysis.divergence import VARYING, Divergence, walked_axes
 from groundstate.compiler.analysis.facts import observes_subgroup
 from groundstate.compiler.analysis.lane_values import picked_lanes
 from groundstate.compiler.analysis.register_pressure import register_pressure
+from groundstate.compiler.analysis.turned import other_axes
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.ir.ops import SHUFFLES, Category, operation
 from groundstate.compiler.ir.passes import Variant
@@ -25,13 +27,35 @@ GroupSize = tuple[int, int, int]
 
 
 def plan(kernel: Kernel, group_size: GroupSize, target: Target) -> Divergence:
-    """The kernel's values for the width that suits it."""
+    """The kernel's values for the width that suits it, and for the axis: that along which most of
+    what lanes access lies together."""
     cfg = CFG(kernel)
+    usual = _planned(kernel, cfg, group_size, target)
+    if not has_gathers(usual):
+        return usual
+    best, least = usual, _cycles_of_item(usual) / target.clearly_faster
+    for axis in other_axes(kernel, group_size, usual.axis):
+        turned = _planned(kernel, cfg, group_size, target, axis)
+        if turned.rows_are_whole and turned.width > 1 and _cycles_of_item(turned) < least:
+            best, least = turned, _cycles_of_item(turned)
+    return best
+
+
+def _cycles_of_item(divergence: Divergence) -> float:
+    """What a work-item costs as one of a vector."""
+    return estimate(divergence).as_vector / divergence.width
+
+
+def _planned(
+    kernel: Kernel, cfg: CFG, group_size: GroupSize, target: Target, axis: int | None = None
+) -> Divergence:
     is_large = sum(1 for _ in kernel.nodes()) > target.large_kernel
-    for width in _candidates(group_size, target):
+    row = group_size[walked_axes(group_size, axis)[0]]
+    for width in _candidates(group_size, row, target):
         if width > target.lanes and is_large:
             continue
-        divergence = Divergence(kernel, cfg, Variant(group_size, width, width), target)
+        variant = Variant(group_size, width, width, axis=axis)
+        divergence = Divergence(kernel, cfg, variant, target)
         waits = _waits_for_memory(divergence)
         spilled = target.most_spilled_waiting if waits else target.most_spilled
         if (
@@ -59,7 +83,7 @@ def _waits_for_memory(divergence: Divergence) -> bool:
 def vector_of_subgroup(kernel: Kernel, group_size: GroupSize, subgroup: int, lanes: int) -> int:
     """How many lanes of a sub-group run side by side: all of them, or as many as fill a register
     and have a row of the group to themselves, if they take nothing from the others."""
-    row = group_size[lane_axis(group_size)]
+    row = group_size[walked_axes(group_size)[0]]
     if row % subgroup == 0 or row % lanes or subgroup % lanes or subgroup == lanes:
         return subgroup
     alone = all(_stays_inside(node, subgroup, lanes) for node in kernel.nodes())
@@ -75,11 +99,10 @@ def _stays_inside(node: Node, subgroup: int, width: int) -> bool:
     return operation(node).category is not Category.GROUP and not observes_subgroup(node)
 
 
-def _candidates(group_size: GroupSize, target: Target) -> Iterator[int]:
-    """Widths from the best on; the last one always works."""
+def _candidates(group_size: GroupSize, row: int, target: Target) -> Iterator[int]:
+    """Widths from the best on, for rows of so many work-items; the last one always works."""
     best = target.lanes * target.vectors_per_value
     widths = [width for width in (best, target.lanes, 8, 4) if width <= best]
-    row = group_size[lane_axis(group_size)]
     whole = [width for width in dict.fromkeys(widths) if row % width == 0]
     if whole:
         yield from whole

@@ -91,8 +91,8 @@ class _Writer:
             return self._cast(ways[0])
         if bounds(node):
             return self._bounded(ways)
-        if node.op in REMAINDERS:
-            return self._remainder(ways)
+        if node.op in REMAINDERS or operation(node).divides:
+            return self._division(ways)
         first = self._operation(*(each.first for each in ways), type_=ways[0].type)
         return self._if_all(first, holds)
 
@@ -205,20 +205,25 @@ class _Writer:
         conditions.append(self._is_monotonic(way, limits[0][0]))
         return self._if_all(way.first, conditions)
 
-    def _remainder(self, ways: list[Speculation]) -> Speculation | None:
+    def _division(self, ways: list[Speculation]) -> Speculation | None:
         """A number and a divisor, neither of them negative: no multiple of the divisor lies
         between the first lane and the last."""
-        if self.stride < 0:
-            return None
         (number, divisor), text, type_ = ways, self.text, self.type
-        sign = "u" if self.node.op == "UMod" else "s"
-        first = self._operation(number.first, divisor.first, type_=type_)
-        left = text.emit(f"sub {type_} {divisor.first}, {first}")
+        if number.stride < 0:
+            return None
+        sign = "u" if self.node.op[0] == "U" else "s"
+        across = number.stride * (text.width - 1)
+        first = rest = self._operation(number.first, divisor.first, type_=type_)
+        if self.node.op not in REMAINDERS:
+            whole = text.emit(f"mul {type_} {first}, {divisor.first}")
+            rest = text.emit(f"sub {type_} {number.first}, {whole}")
+        left = text.emit(f"sub {type_} {divisor.first}, {rest}")
+        last = text.emit(f"add {type_} {number.first}, {across}")
         conditions = [
             number.holds,
-            text.emit(f"icmp ugt {type_} {left}, {self.across}"),
+            text.emit(f"icmp ugt {type_} {left}, {across}"),
             text.emit(f"icmp {sign}gt {type_} {divisor.first}, 0"),
-            self._is_monotonic(number, sign),
+            text.emit(f"icmp {sign}le {type_} {number.first}, {last}"),
         ]
         if sign == "s":
             conditions.append(text.emit(f"icmp sge {type_} {number.first}, 0"))

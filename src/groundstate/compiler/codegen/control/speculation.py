@@ -23,16 +23,19 @@ def moved(text: LaneText, pointer: Lanes, index: Lanes, size: int) -> Speculatio
     if index.is_vector and index.speculation is None:
         return None
     start, first = pointer.speculation or pointer, index.speculation or index
+    assert start.stride is not None
+    assert first.stride is not None
+    stride = start.stride + first.stride * size
+    if stride == 0:
+        return None  # one address for all lanes, most likely, but not a vector access
     base = start.first if isinstance(start, Speculation) else start.name
     steps = first.first if isinstance(first, Speculation) else first.name
     name = text.emit(f"getelementptr [{size} x i8], ptr {base}, i64 {steps}")
-    assert start.stride is not None
-    assert first.stride is not None
     conditions = [each.holds for each in (start, first) if isinstance(each, Speculation)]
     holds = conditions[0]
     if len(conditions) > 1:
         holds = text.emit(f"and i1 {conditions[0]}, {conditions[1]}")
-    return Speculation(name, start.stride + first.stride * size, holds)
+    return Speculation(name, stride, holds)
 
 
 def either_way(
