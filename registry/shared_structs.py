@@ -309,7 +309,7 @@ STRUCTS = (
             Field("source", "uint32_t", "in the argument block"),
             Field("destination", "uint32_t", "in the parameters"),
             Field("size", "uint32_t"),
-            Field("is_local", "uint32_t", "it is a place in local memory, counted behind static"),
+            Field("kind", "uint32_t", "gs_argument_kind; local memory is counted behind static"),
         ),
     ),
     Struct(

@@ -437,13 +437,13 @@ typedef struct gs_parameter {
     uint32_t source; /* 0: in the argument block */
     uint32_t destination; /* 4: in the parameters */
     uint32_t size; /* 8 */
-    uint32_t is_local; /* 12: it is a place in local memory, counted behind static */
+    uint32_t kind; /* 12: gs_argument_kind; local memory is counted behind static */
 } gs_parameter;
 _Static_assert(sizeof(gs_parameter) == 16, "gs_parameter has 16 bytes");
 _Static_assert(offsetof(gs_parameter, source) == 0, "gs_parameter.source is at 0");
 _Static_assert(offsetof(gs_parameter, destination) == 4, "gs_parameter.destination is at 4");
 _Static_assert(offsetof(gs_parameter, size) == 8, "gs_parameter.size is at 8");
-_Static_assert(offsetof(gs_parameter, is_local) == 12, "gs_parameter.is_local is at 12");
+_Static_assert(offsetof(gs_parameter, kind) == 12, "gs_parameter.kind is at 12");
 
 /* A kernel as a GPU runs it. Offsets are those of implicit parameters, -1 if it has none. */
 typedef struct gs_gpu_code {

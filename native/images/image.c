@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "memory/memory.h"
+#include "objects/device_kind.h"
 
 static char no_texels[16]; /* what code reads that is given no image: it loads before it knows */
 const gs_image_view gs_no_image = {.texels = no_texels, .texel_bytes = 1, .samples = 1};
@@ -146,6 +147,19 @@ static uint64_t extent_of(const gs_image_view *view) {
            (uint64_t)view->width * view->texel_bytes;
 }
 
+/* The CPU reaches all memory but that of other devices, and those reach what they have made. */
+static ze_result_t check_reach(enum gs_function function, const gs_device *device, const void *memory) {
+    gs_memory_lock();
+    const gs_allocation *found = gs_allocation_of_any(memory);
+    bool is_of_kind = found != NULL && found->owner != NULL;
+    gs_memory_unlock();
+    if (device->kind != NULL ? is_of_kind : gs_memory_only_of(memory) == NULL)
+        return ZE_RESULT_SUCCESS;
+    return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                   "%s: the device does not reach the memory of ze_image_pitched_exp_desc_t; allocate it for the device",
+                   gs_function_names[function]);
+}
+
 static ze_result_t use_memory(enum gs_function function, const ze_image_desc_t *desc, void *memory, gs_image *image) {
     if (gs_format_planes(desc->format.layout) > 1)
         return unsupported(function, desc);
@@ -154,7 +168,8 @@ static ze_result_t use_memory(enum gs_function function, const ze_image_desc_t *
         return result;
     image->size = extent_of(&image->view);
     image->view.texels = memory;
-    return gs_memory_check_range(function, "ptr of ze_image_pitched_exp_desc_t", memory, image->size);
+    result = gs_memory_check_range(function, "ptr of ze_image_pitched_exp_desc_t", memory, image->size);
+    return result == ZE_RESULT_SUCCESS ? check_reach(function, image->device, memory) : result;
 }
 
 /* --- Life -------------------------------------------------------------------------------------------- */
@@ -163,11 +178,34 @@ static ze_result_t use_memory(enum gs_function function, const ze_image_desc_t *
 static void release_image(gs_object *object) {
     gs_image *image = (gs_image *)object;
     image->view = gs_no_image;
+    if (image->on_device != NULL)
+        gs_zeMemFree((ze_context_handle_t)image->context, image->on_device);
+    image->on_device = NULL;
     if (image->own != NULL)
         gs_zeMemFree((ze_context_handle_t)image->context, image->own);
     if (image->viewed != NULL)
         gs_object_drop(image->viewed);
     gs_object_drop(image->context);
+}
+
+static ze_result_t allocate_device(const gs_image *image, const void *chain, uint64_t size, void **memory) {
+    const ze_device_mem_alloc_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, .pNext = chain};
+    return gs_zeMemAllocDevice((ze_context_handle_t)image->context, &desc, size, 0, (ze_device_handle_t)image->device, memory);
+}
+
+/* Code of another device than the CPU reads the view there. */
+static ze_result_t place_view(gs_image *image) {
+    void *memory;
+    if (image->device->kind == NULL)
+        return ZE_RESULT_SUCCESS;
+    ze_result_t result = allocate_device(image, NULL, sizeof image->view, &memory);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    image->on_device = memory;
+    if (image->device->kind->transfer(image->device, memory, &image->view, sizeof image->view))
+        return ZE_RESULT_SUCCESS;
+    gs_zeMemFree((ze_context_handle_t)image->context, memory);
+    return gs_fail(ZE_RESULT_ERROR_DEVICE_LOST, "an image could not be described to the device");
 }
 
 /* How the texels of an image of the driver's own lie. Those of an imported one lie as their maker says, in a
@@ -195,20 +233,24 @@ static ze_result_t allocate(enum gs_function function, const ze_image_desc_t *de
     ze_result_t result = lay_out(function, desc, image);
     if (result != ZE_RESULT_SUCCESS)
         return result;
-    const ze_device_mem_alloc_desc_t memory = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, .pNext = desc->pNext};
     void *texels;
-    result = gs_zeMemAllocDevice((ze_context_handle_t)image->context, &memory, image->size, 0,
-                                 (ze_device_handle_t)image->device, &texels);
+    result = allocate_device(image, desc->pNext, image->size, &texels);
     if (result == ZE_RESULT_SUCCESS)
         image->own = image->view.texels = texels;
     return result;
 }
 
 /* Makes a handle of a filled-in image. */
-static ze_result_t publish(const gs_image *filled, ze_image_handle_t *handle) {
+static ze_result_t publish(gs_image *filled, ze_image_handle_t *handle) {
+    ze_result_t result = place_view(filled);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
     gs_image *image = gs_object_new(GS_KIND_IMAGE, release_image);
-    if (image == NULL)
+    if (image == NULL) {
+        if (filled->on_device != NULL)
+            gs_zeMemFree((ze_context_handle_t)filled->context, filled->on_device);
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another image");
+    }
     const size_t head = sizeof(gs_object);
     memcpy((char *)image + head, (const char *)filled + head, sizeof *image - head);
     gs_object_hold(image->context);
@@ -225,8 +267,6 @@ ze_result_t gs_zeImageCreate(ze_context_handle_t hContext, ze_device_handle_t hD
     gs_image image = {.context = (gs_context *)hContext, .device = (gs_device *)hDevice, .type = desc->type,
                       .layout = desc->format.layout};
     ze_result_t result = gs_context_check_device(function, image.context, image.device);
-    if (result == ZE_RESULT_SUCCESS && image.device->kind != NULL)
-        return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "zeImageCreate: the device has no images (maxImageDims2D is 0)");
     if (result == ZE_RESULT_SUCCESS)
         result = describe(function, desc, &image.view);
     if (result == ZE_RESULT_SUCCESS)
@@ -313,6 +353,9 @@ static ze_result_t create_view(enum gs_function function, gs_context *context, g
     ze_result_t result = gs_context_check_device(function, context, device);
     if (result == ZE_RESULT_SUCCESS && context != of->context)
         result = gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: the image belongs to another context",
+                         gs_function_names[function]);
+    if (result == ZE_RESULT_SUCCESS && device != of->device && (device->kind != NULL || of->device->kind != NULL))
+        result = gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: the image is on another device",
                          gs_function_names[function]);
     if (result == ZE_RESULT_SUCCESS)
         result = describe(function, desc, &image.view);
@@ -409,6 +452,7 @@ GS_EXPORT const void *gs_image_memory(const gs_image *image) {
 
 /* The address of the view is what a kernel needs to use the image without its being an argument. */
 ze_result_t gs_zeImageGetDeviceOffsetExp(ze_image_handle_t hImage, uint64_t *pDeviceOffset) {
-    *pDeviceOffset = (uintptr_t)&((gs_image *)hImage)->view;
+    const gs_image *image = (gs_image *)hImage;
+    *pDeviceOffset = image->on_device != NULL ? (uintptr_t)image->on_device : (uintptr_t)&image->view;
     return ZE_RESULT_SUCCESS;
 }

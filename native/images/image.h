@@ -2,6 +2,8 @@
 #ifndef GS_IMAGES_IMAGE_H
 #define GS_IMAGES_IMAGE_H
 
+#include <stddef.h>
+
 #include "generated/shared.h"
 #include "memory/memory.h"
 
@@ -22,10 +24,17 @@ typedef struct gs_image {
     ze_image_format_layout_t layout;
     gs_deferred deferred;
     gs_image_view view;
+    char *on_device; /* a copy of the view in the memory of a device that is not the CPU's, or NULL */
 } gs_image;
 
 /* What a kernel gets that was given no image: it has no texels. */
 extern const gs_image_view gs_no_image;
+
+/* Where a device that is not the CPU's finds the view which an argument block names. NULL: there is no image, or none any
+ * more. */
+static inline char *gs_image_on_device(const gs_image_view *view) {
+    return view == &gs_no_image ? NULL : ((const gs_image *)((const char *)view - offsetof(gs_image, view)))->on_device;
+}
 
 /* --- image_format.c ---------------------------------------------------------------------------------- */
 

@@ -62,6 +62,7 @@ static void end_context(gs_gpu *gpu) {
         gs_cu.context_release(gpu->number);
     gs_gpu_forget_memory(gpu);
     gpu->budget = 0;
+    gpu->no_image = 0;
     gpu->context = NULL;
     gpu->generation++;
 }

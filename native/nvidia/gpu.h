@@ -20,6 +20,7 @@ typedef struct gs_gpu {
     gs_pool memory, host, managed;
     _Atomic uint64_t budget; /* bytes that this process may have of the GPU's memory, or 0 as long as nobody asked */
     uint32_t multiprocessors;
+    _Atomic gs_cu_pointer no_image; /* the view of an image without texels, or 0 while nobody needs it */
 } gs_gpu;
 
 extern const gs_device_kind gs_nvidia_kind;

@@ -107,6 +107,8 @@ static void issue(gs_queue *queue, gs_stream *stream, gs_command *command, uint6
         return;
     }
     gs_gate_enter(); /* whoever moves memory waits until this is issued, and asks for the rest by a pause */
+    if (timed)
+        gs_stream_set_anchor(stream);
     described.start = record(stream, timed);
     gs_cu_result result = gs_gpu_issue(stream->gpu, stream->stream, command);
     described.end = record(stream, timed);

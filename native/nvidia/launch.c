@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "images/image.h"
 #include "memory/crossing.h"
 #include "nvidia/gpu.h"
 
@@ -18,20 +19,58 @@ static void put(char *parameters, int32_t offset, const void *value, size_t size
         memcpy(parameters + offset, value, size);
 }
 
-static void place_arguments(const gs_gpu_code *code, const gs_launch *launch, char *parameters) {
+/* What a kernel gets that was given no image. It stays as long as the GPU's context. */
+static gs_cu_result need_no_image(gs_gpu *gpu, gs_cu_pointer *view) {
+    enum { TEXELS = 256, BYTES = 512 };
+    char *base;
+    uint64_t span;
+    if ((*view = gpu->no_image) != 0)
+        return GS_CU_SUCCESS;
+    gs_cu_result result = gs_pool_take(&gpu->memory, BYTES, 0, &base, &span);
+    if (result != GS_CU_SUCCESS)
+        return result;
+    char bytes[BYTES] = {0};
+    gs_image_view described = gs_no_image;
+    described.texels = base + TEXELS;
+    memcpy(bytes, &described, sizeof described);
+    result = gs_cu.copy_now((gs_cu_pointer)(uintptr_t)base, (gs_cu_pointer)(uintptr_t)bytes, BYTES);
+    gs_cu_pointer made = (gs_cu_pointer)(uintptr_t)base;
+    if (result != GS_CU_SUCCESS || !atomic_compare_exchange_strong(&gpu->no_image, view, made))
+        gs_pool_give(&gpu->memory, base, span); /* or another thread was faster */
+    else
+        *view = made;
+    return result;
+}
+
+static gs_cu_result place_image(gs_gpu *gpu, const char *source, char *destination) {
+    const gs_image_view *view;
+    memcpy(&view, source, sizeof view);
+    gs_cu_pointer place = (gs_cu_pointer)(uintptr_t)gs_image_on_device(view);
+    gs_cu_result result = place != 0 ? GS_CU_SUCCESS : need_no_image(gpu, &place);
+    memcpy(destination, &place, sizeof place);
+    return result;
+}
+
+static gs_cu_result place_arguments(gs_gpu *gpu, const gs_launch *launch, char *parameters) {
+    const gs_gpu_code *code = launch->code->gpu;
     const uint64_t behind = gs_align_local(launch->code->local_bytes);
-    for (uint32_t each = 0; each < code->parameter_count; each++) {
+    gs_cu_result result = GS_CU_SUCCESS;
+    for (uint32_t each = 0; each < code->parameter_count && result == GS_CU_SUCCESS; each++) {
         const gs_parameter *parameter = &code->parameters[each];
         const char *source = launch->block + parameter->source;
-        if (!parameter->is_local) {
-            memcpy(parameters + parameter->destination, source, parameter->size);
-            continue;
+        char *destination = parameters + parameter->destination;
+        if (parameter->kind == GS_ARGUMENT_IMAGE) {
+            result = place_image(gpu, source, destination);
+        } else if (parameter->kind == GS_ARGUMENT_LOCAL) {
+            uint64_t place;
+            memcpy(&place, source, sizeof place);
+            place -= behind;
+            memcpy(destination, &place, parameter->size);
+        } else {
+            memcpy(destination, source, parameter->size);
         }
-        uint64_t place;
-        memcpy(&place, source, sizeof place);
-        place -= behind;
-        memcpy(parameters + parameter->destination, &place, parameter->size);
     }
+    return result;
 }
 
 /* As on the CPU: the API has no word for get_work_dim(), so it is as small as the range allows. */
@@ -136,7 +175,9 @@ static gs_cu_result launch_one(gs_gpu *gpu, gs_cu_stream stream, const gs_launch
     if (code == NULL || code->generation != gpu->generation || code->parameter_bytes > sizeof parameters)
         return CU_ERROR_INVALID_VALUE; /* code of another device, or of a context that is gone */
     memset(parameters, 0, code->parameter_bytes);
-    place_arguments(code, launch, parameters);
+    gs_cu_result result = place_arguments(gpu, launch, parameters);
+    if (result != GS_CU_SUCCESS)
+        return result;
     if (code->print_buffer >= 0)
         return start_and_print(gpu, stream, launch, &dispatch, parameters);
     place_implicit(code, &dispatch, 0, parameters);

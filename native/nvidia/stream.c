@@ -97,8 +97,27 @@ static bool elapsed(gs_cu_event from, gs_cu_event to, uint64_t *nanoseconds) {
     return true;
 }
 
-/* By the clock of the host, which is the device's timer, too. The GPU's clock says how much time lies between two commands;
- * no command has ended later than now. */
+/* Reads both clocks when the stream has nothing to do, for the first command with timestamps and then once in a second: they do
+ * not run at quite the same speed. */
+void gs_stream_set_anchor(gs_stream *stream) {
+    enum { EVERY = 1000000000 };
+    uint64_t now = gs_timestamp();
+    if (stream->first != NULL || (stream->anchor != NULL && now - stream->anchored < EVERY))
+        return;
+    gs_cu_event event = gs_stream_take_event(stream);
+    if (event == NULL)
+        return;
+    if (gs_cu.event_record(event, stream->stream) != GS_CU_SUCCESS || gs_cu.stream_wait(stream->stream) != GS_CU_SUCCESS) {
+        gs_stream_give_event(stream, event);
+        return;
+    }
+    gs_stream_give_event(stream, stream->anchor);
+    stream->anchor = event;
+    stream->anchor_time = stream->anchored = gs_timestamp();
+}
+
+/* By the clock of the host, which is the device's timer, too. The GPU's clock says how much time lies between two commands. No
+ * command has ended later than now, and none of a stream has begun before the one before it ended. */
 static gs_interval time_command(gs_stream *stream, const gs_pending *done) {
     uint64_t now = gs_timestamp(), length = 0, gap = 0;
     if (done->start == NULL || done->end == NULL)
@@ -107,7 +126,7 @@ static gs_interval time_command(gs_stream *stream, const gs_pending *done) {
     uint64_t end = now;
     if (elapsed(stream->anchor, done->end, &gap) && stream->anchor_time + gap < now)
         end = stream->anchor_time + gap;
-    return (gs_interval){end - (length < end ? length : end), end};
+    return (gs_interval){end - stream->anchor_time > length ? end - length : stream->anchor_time, end};
 }
 
 static void anchor_at(gs_stream *stream, gs_pending *done, uint64_t end) {

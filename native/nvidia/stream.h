@@ -37,6 +37,7 @@ typedef struct gs_stream {
     uint64_t asked;     /* when the CUDA driver was asked last whether all is well */
     gs_cu_event anchor; /* the end of the command that was timed last, or NULL, */
     uint64_t anchor_time; /* and when that was by the clock of the host */
+    uint64_t anchored;    /* when both clocks were read last */
     /* attendant.c: */
     struct gs_queue *queue;
     struct gs_stream *next_attended, **attended; /* its place in the list, or NULL */
@@ -48,6 +49,7 @@ gs_cu_result gs_stream_open(gs_stream *made, ze_command_queue_priority_t priorit
 /* The queue's stream, made when it is first needed; NULL if it cannot be: then the context is lost. */
 gs_stream *gs_stream_need(gs_queue *queue, gs_gpu *gpu);
 
+void gs_stream_set_anchor(gs_stream *stream);
 gs_cu_event gs_stream_take_event(gs_stream *stream);
 void gs_stream_give_event(gs_stream *stream, gs_cu_event event);
 

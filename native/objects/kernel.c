@@ -135,6 +135,14 @@ static ze_result_t read_handle(enum gs_function function, uint32_t index, size_t
     return gs_fail_handle(function, "pArgValue", handle, kind);
 }
 
+/* Devices that are not CPUs have their images to themselves. */
+static ze_result_t check_same_device(enum gs_function function, const gs_device *device, const gs_image *image, uint32_t index) {
+    if (image->device == device || (image->device->kind == NULL && device->kind == NULL))
+        return ZE_RESULT_SUCCESS;
+    return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: argument %u is an image of another device than the kernel's module",
+                   gs_function_names[function], index);
+}
+
 /* The block gets the address of the image's view; without an image, that of one without texels. */
 static ze_result_t set_image(enum gs_function function, gs_kernel *kernel, uint32_t index, size_t size,
                              const void *value) {
@@ -147,6 +155,10 @@ static ze_result_t set_image(enum gs_function function, gs_kernel *kernel, uint3
         return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT,
                        "%s: argument %u is an image of several planes; pass views of them (zeImageViewCreateExt)",
                        gs_function_names[function], index);
+    if (image != NULL)
+        result = check_same_device(function, kernel->module->device, image, index);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
     const gs_image_view *view = image != NULL ? &image->view : &gs_no_image;
     memcpy(kernel->block + kernel->entry_point->arguments[index].offset, &view, sizeof view);
     return ZE_RESULT_SUCCESS;

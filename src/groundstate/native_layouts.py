@@ -513,12 +513,12 @@ class Parameter(ctypes.Structure):
     source: int
     destination: int
     size: int
-    is_local: int
+    kind: int
     _fields_ = (
         ("source", ctypes.c_uint32),
         ("destination", ctypes.c_uint32),
         ("size", ctypes.c_uint32),
-        ("is_local", ctypes.c_uint32),
+        ("kind", ctypes.c_uint32),
     )
 
 

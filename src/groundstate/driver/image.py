@@ -28,10 +28,6 @@ IMAGE_EXTENSIONS = Extensions("DEVICE_IMAGE_PROPERTIES")
 def zeDeviceGetImageProperties(hDevice: int, pImageProperties: int) -> None:
     device = platform.device(hDevice)
     properties = ze.ze_device_image_properties_t.from_address(pImageProperties)
-    if device.gpu is not None:
-        _write_none(properties)
-        IMAGE_EXTENSIONS.fill(properties, device)
-        return
     properties.maxImageDims1D = IMAGE_MAX_1D
     properties.maxImageDims2D = IMAGE_MAX_2D
     properties.maxImageDims3D = IMAGE_MAX_3D
@@ -40,13 +36,6 @@ def zeDeviceGetImageProperties(hDevice: int, pImageProperties: int) -> None:
     properties.maxSamplers = MAX_ARGUMENTS
     properties.maxReadImageArgs = properties.maxWriteImageArgs = MAX_ARGUMENTS
     IMAGE_EXTENSIONS.fill(properties, device)
-
-
-def _write_none(properties: ze.ze_device_image_properties_t) -> None:
-    """What a device says that has no images."""
-    properties.maxImageDims1D = properties.maxImageDims2D = properties.maxImageDims3D = 0
-    properties.maxImageBufferSize = properties.maxImageArraySlices = properties.maxSamplers = 0
-    properties.maxReadImageArgs = properties.maxWriteImageArgs = 0
 
 
 @IMAGE_EXTENSIONS.add("ze_device_pitched_alloc_exp_properties_t")

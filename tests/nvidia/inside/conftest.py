@@ -32,6 +32,10 @@ kernel void values(global ulong *out, char c, int i, local int *first, double d,
 }
 kernel void increase(global uint *out) { *out += counter[0]; }
 kernel void fault(global int *anywhere) { *anywhere = 1; }
+kernel void look(read_only image2d_t image, sampler_t sampler, global ulong *out)
+{
+    out[0] = read_imageui(image, sampler, (int2)(0, 0)).x;
+}
 kernel void say(int number) { printf("number %d\\n", number); }
 """
 

@@ -122,10 +122,38 @@ static int say(const operation *launch) {
     return SUCCESS;
 }
 
+/* kernel void look(read_only image2d_t image, sampler_t sampler, global ulong *out): the view, its first texel, and the sampler.
+ * The view has to lie in the GPU's memory, and so have the texels. */
+static int look(const operation *launch) {
+    enum { VIEW_BYTES = 104, TEXEL_BYTES_AT = 40 };
+    uint64_t image = word(launch, 0), *out = (uint64_t *)standin_find(word(launch, 16), 6 * sizeof *out);
+    const block *holder = standin_block(image);
+    const char *view = standin_find(image, VIEW_BYTES);
+    if (out == NULL || holder == NULL || holder->kind != DEVICE_MEMORY || view == NULL)
+        return ILLEGAL_ADDRESS;
+    uint64_t texels;
+    uint32_t size[2], texel_bytes;
+    memcpy(&texels, view, sizeof texels);
+    memcpy(size, view + sizeof texels, sizeof size);
+    memcpy(&texel_bytes, view + TEXEL_BYTES_AT, sizeof texel_bytes);
+    holder = standin_block(texels);
+    const char *first = standin_find(texels, texel_bytes);
+    if (holder == NULL || holder->kind != DEVICE_MEMORY || first == NULL || texel_bytes > sizeof *out)
+        return ILLEGAL_ADDRESS;
+    out[0] = size[0];
+    out[1] = size[1];
+    out[2] = texel_bytes;
+    out[3] = 0;
+    memcpy(&out[3], first, texel_bytes);
+    out[4] = word(launch, 8);
+    return SUCCESS;
+}
+
 const kernel *standin_kernel(const char *name) {
     static const kernel known[] = {
         {"add", add, 0, 1024},     {"shape", shape, 0, 1024}, {"values", values, 100, 256}, {"increase", increase, 0, 1024},
         {"fault", fault, 0, 1024}, {"say", say, 0, 1024},       {"empty", empty, 0, 1024},
+        {"look", look, 0, 1024},
     };
     for (size_t each = 0; each < sizeof known / sizeof *known; each++)
         if (strcmp(known[each].name, name) == 0)

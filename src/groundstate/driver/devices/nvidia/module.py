@@ -12,7 +12,7 @@ from groundstate.compiler.cache.kernel_cache import gpu_key
 from groundstate.driver.api import Failure
 from groundstate.driver.devices.nvidia import native_gpu
 from groundstate.driver.platform import Device
-from groundstate.native_layouts import CodeDescription, GpuCode, Parameter
+from groundstate.native_layouts import ARGUMENT_KINDS, CodeDescription, GpuCode, Parameter
 
 TYPE_CHECKING = False  # as in platform.py
 if TYPE_CHECKING:
@@ -95,12 +95,6 @@ class GpuModule:
         """A kernel by its name in the program."""
         if name not in self.kernels:
             ptx = self.ptx.kernels[name]
-            if any(argument.kind in ("image", "sampler") for argument in ptx.arguments):
-                raise Failure(
-                    ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
-                    f"kernel {name!r} takes images or samplers, which this driver does not have on "
-                    "NVIDIA's GPUs",
-                )
             self.kernels[name] = GpuKernel(self.device, self.handle, self.generation, ptx)
         return self.kernels[name]
 
@@ -134,7 +128,7 @@ def describe(
     texts = (ctypes.c_char_p * len(formats))(*formats)
     parameters = (Parameter * len(ptx.arguments))(
         *(
-            Parameter(given.offset, there.offset, there.size, there.kind == "local")
+            Parameter(given.offset, there.offset, there.size, ARGUMENT_KINDS.index(there.kind))
             for given, there in zip(signature.arguments, ptx.arguments, strict=True)
         )
     )

@@ -1,0 +1,70 @@
+"""Tests of other suites that say nothing of a GPU, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from fnmatch import fnmatchcase
+
+OF_THE_CPU = "it is about the CPU as a device"
+TOUCHES = "the host touches device memory"
+FAKE_COMPILER = "its kernels are the machine code of a fake compiler"
+
+NOT_FOR_GPUS: dict[str, tuple[str, ...]] = {
+    OF_THE_CPU: (
+        "tests/driver/sysman/",
+        "tests/driver/devices/",
+        "tests/driver/memory/test_topology_memory.py",
+        "tests/driver/lists/test_queues_devices.py",
+        "tests/driver/lists/test_queues_priorities.py",
+    ),
+    TOUCHES: (
+        "tests/driver/images/test_external_images.py::test_exports_of_images_that_are_refused",
+        "tests/driver/images/test_images.py::test_an_image_outlives_its_context",
+        "tests/driver/images/test_images.py::test_extents_and_pitches",
+        "tests/driver/images/test_images.py::test_image_may_be_destroyed_while_copy_waits",
+        "tests/driver/images/test_images.py::test_kinds_of_texels",
+        "tests/driver/images/test_images.py::test_numbers_that_opencl_has_for_formats",
+        "tests/driver/images/test_images.py::test_one_plane_media_ignores_type_and_swizzle",
+        "tests/driver/images/test_images.py::test_swizzle_maps_components_to_channels",
+        "tests/driver/images/test_images.py::test_texels_stay_put_while_other_commands_run",
+        "tests/driver/images/test_images.py::test_unneeded_image_leaves_an_empty_view",
+        "tests/driver/images/test_images.py::test_where_the_channels_of_a_texel_are",
+        "tests/driver/images/test_images_arguments.py::test_waiting_launch_keeps_destroyed_image",
+        "tests/driver/images/test_images_views.py::test_a_buffer_image_over_memory",
+        "tests/driver/images/test_images_views.py::test_a_view_of_a_part_keeps_the_pitches",
+        "tests/driver/images/test_images_views.py::test_a_view_of_a_view",
+        "tests/driver/images/test_images_views.py::test_a_view_outlives_its_image",
+        "tests/driver/images/test_images_views.py::test_an_image_in_memory_of_the_program",
+        "tests/driver/images/test_images_views.py::test_an_srgb_view_of_a_linear_image",
+        "tests/driver/images/test_images_views.py::test_nv12_has_luma_plane_then_chroma_plane",
+        "tests/driver/images/test_images_views.py::test_pitches_that_the_program_chooses",
+        "tests/driver/images/test_images_views.py::test_planes_hold_their_own_texels",
+        "tests/driver/images/test_images_views.py::test_sampled_bindless_image_has_its_sampler",
+        "tests/driver/images/test_images_views.py::test_srgb",
+        "tests/driver/images/test_images_views.py::test_the_older_function_does_the_same",
+        "tests/driver/images/test_images_views.py::test_the_only_plane_of_an_image_is_the_image",
+        "tests/driver/images/test_images_views.py::test_view_shows_same_texels_in_other_format",
+        "tests/driver/memory/test_external_memory.py::test_exported_memory_maps_without_driver",
+        "tests/driver/memory/test_memory.py::test_memory_can_be_written_to_its_last_byte",
+        "tests/driver/memory/test_memory_free.py::test_freed_memory_in_use_is_not_handed_out",
+        "tests/driver/memory/test_memory_free.py::test_memory_behind_allocation_is_readable",
+        "tests/driver/memory/test_memory_ipc.py::test_two_processes_share_memory",
+        "tests/driver/memory/test_memory_ipc_processes.py::test_put_close_and_free_in_any_order",
+        "tests/driver/memory/test_memory_ipc_processes.py::test_sharing_costs_only_written_pages",
+        "tests/driver/memory/test_memory_ipc_processes.py::test_the_bytes_of_a_handle_are_enough",
+    ),
+}
+"""The beginnings of pytest's ids, with wildcards, by reason."""
+
+FIXTURES = {"kernels": FAKE_COMPILER, "machines": OF_THE_CPU}
+
+
+def reason_against(test: str, fixtures: Container[str] = ()) -> str:
+    """Why a test is left out; empty if it runs."""
+    for name, reason in FIXTURES.items():
+        if name in fixtures:
+            return reason
+    for reason, patterns in NOT_FOR_GPUS.items():
+        if any(fnmatchcase(test, f"{pattern}*") for pattern in patterns):
+            return reason
+    return ""
