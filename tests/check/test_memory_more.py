@@ -199,6 +199,31 @@ def test_index_beyond_an_inner_array_is_reported(tmp_path: Path) -> None:
     assert found["count"] == 61
 
 
+LONG_LOOP = """
+import groundstate as gs
+source = '''kernel void k(global int *o) {
+    int a[4];
+    for (int i = 0; i <= 4; i++) a[i] = o[i];
+    o[9] = a[1];
+}'''
+memory = gs.default_context().alloc_shared(64, "int32")
+gs.Module(opencl=source)["k"](gs.default_context().default_list(), 1, 1, memory)
+gs.default_context().default_list().synchronize()
+"""
+NO_INDICES = """
+from groundstate.compiler.opencl import array_indices
+array_indices.mark = lambda ir: ir
+"""
+
+
+def test_broken_checker_finds_no_index_of_a_dropped_access(tmp_path: Path) -> None:
+    more = {"GROUNDSTATE_CACHE": "0"}
+    assert [each["kind"] for each in findings(tmp_path, LONG_LOOP, **more)] == [
+        "out-of-bounds-write"
+    ]
+    assert findings(tmp_path, NO_INDICES + LONG_LOOP, **more) == []
+
+
 # --- Vectors of pointers --------------------------------------------------------------------------
 
 MASKED = """

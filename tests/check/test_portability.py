@@ -58,10 +58,10 @@ print(json.dumps(found))
 """
 
 
-def run(seed: int, **more: str) -> dict[str, Any]:
+def run(seed: int, before: str = "", **more: str) -> dict[str, Any]:
     """What the kernels above leave with a seed."""
     ended = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", before + PROGRAM],
         env=os.environ | {"GROUNDSTATE_CHECK_VARY": str(seed), "GROUNDSTATE_THREADS": "1"} | more,
         capture_output=True,
         text=True,
@@ -172,10 +172,10 @@ commands.synchronize()
 """
 
 
-def limits(device: str, *arguments: str) -> set[str]:
+def limits(device: str, *arguments: str, before: str = "") -> set[str]:
     command = [sys.executable, "-m", "groundstate", "check", "--json", "--device", device, "--"]
     ended = subprocess.run(
-        [*command, sys.executable, "-c", LARGE, *arguments],
+        [*command, sys.executable, "-c", before + LARGE, *arguments],
         capture_output=True,
         text=True,
         timeout=60,
@@ -193,3 +193,25 @@ def test_launches_that_a_gpu_could_not_run_are_reported() -> None:
     assert limits("uhd-770", "512", "65536", "narrow") == set()
     assert limits("max-1550", "1024", "66000", "narrow") == {"unsupported-sub-group-size"}
     assert limits("max-1550", "1024", "66000", "plain") == set()
+
+
+# --- Broken on purpose ----------------------------------------------------------------------------
+
+NO_LIMITS = """
+from groundstate.driver.checking import portability
+portability._device = lambda: None
+"""
+STEADY_TARGET = """
+from groundstate.driver.checking import portability
+portability.varied_target = lambda: None
+"""
+
+
+def test_broken_checker_reports_no_limits() -> None:
+    assert limits("uhd-630", "512", "66000", "plain", before=NO_LIMITS) == set()
+
+
+def test_broken_seed_varies_no_subgroups() -> None:
+    assert run(2, GROUNDSTATE_CACHE="0")["size"] == 32
+    steady = run(2, before=STEADY_TARGET, GROUNDSTATE_CACHE="0")
+    assert steady["size"] == run(0)["size"]

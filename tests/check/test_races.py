@@ -159,6 +159,20 @@ def test_checker_without_its_pass_finds_nothing(tmp_path: Path) -> None:
     assert not run(tmp_path, NEIGHBOUR, 1, 64, before=DEAF, GROUNDSTATE_CACHE="0")[0]
 
 
+APART = """kernel void apart(global int *a) {
+    if (get_local_id(0) < 3) barrier(CLK_LOCAL_MEM_FENCE);
+}"""
+UNTOLD_BARRIERS = """
+from groundstate.compiler.instrument import races
+races._barrier = lambda kernel, node, before: None
+"""
+
+
+def test_checker_that_hears_of_no_barriers_finds_no_divergent_one(tmp_path: Path) -> None:
+    assert run(tmp_path, APART, 1, 64, GROUNDSTATE_CACHE="0")[0]
+    assert not run(tmp_path, APART, 1, 64, before=UNTOLD_BARRIERS, GROUNDSTATE_CACHE="0")[0]
+
+
 def test_checker_that_ignores_fences_raises_false_alarms(tmp_path: Path) -> None:
     assert not run(tmp_path, ORDERLY, 1, 64, GROUNDSTATE_CACHE="0")[0]
     assert run(tmp_path, ORDERLY, 1, 64, before=UNORDERED, GROUNDSTATE_CACHE="0")[0]

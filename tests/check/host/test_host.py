@@ -75,6 +75,18 @@ def test_a_broken_checker_is_noticed(broken: dict[str, str]) -> None:
     assert misjudged("wrong_calls", found) == list(cases_of("wrong_calls").all)
 
 
+RACES_NOT_TOLD = """
+from types import SimpleNamespace
+from groundstate.driver.checking import command_races
+command_races.findings = SimpleNamespace(report=lambda finding: False)
+"""
+
+
+def test_a_broken_checker_of_command_races_is_noticed() -> None:
+    found = found_by("wrong_orders", before=RACES_NOT_TOLD)
+    assert misjudged("wrong_orders", found) == list(cases_of("wrong_orders").all)
+
+
 UNORDERED = """
 from groundstate import ze
 for name in ("zeCommandListAppendBarrier", "zeCommandListAppendWaitOnEvents"):
