@@ -42,6 +42,13 @@ def test_number_that_changes_is_shifted() -> None:
     assert wide_products.use(given) == given
 
 
+def test_low_half_of_long_number_is_shifted() -> None:
+    given = function(
+        "ld.param.b64 \t%rd3, [p];", "cvt.s64.s32 \t%rd1, %rd3;", "shl.b64 \t%rd2, %rd1, 2;"
+    )
+    assert wide_products.use(given) == given
+
+
 def test_widened_number_that_changes_is_shifted() -> None:
     given = function(
         "ld.param.b32 \t%r1, [p];",

@@ -15,6 +15,8 @@ from typing import NamedTuple
 _INSTRUCTION = re.compile(r"\s*(?:@!?%\w+\s+)?([a-z][\w.:]*)\s+(\{[^}]*\}|[%\w|]+)\s*,?(.*);\s*")
 _REGISTER = re.compile(r"%[a-z]+\d+")
 _SHIFT = re.compile(r"\tshl\.b64 \t(%rd\d+), (%rd\d+), (\d+);")
+_WORD = re.compile(r"%r\d+")
+"""A register of 32 bits; the low half of a longer one is widened, too."""
 _WIDENED = {"cvt.u64.u32": "mul.wide.u32", "cvt.s64.s32": "mul.wide.s32"}
 MOST_SHIFT = 30
 
@@ -68,7 +70,7 @@ def _widened(definitions: dict[str, list[Definition]], register: str) -> tuple[s
     if len(only) != 1 or only[0].operation not in _WIDENED:
         return None
     number = only[0].operands
-    is_fixed = len(definitions.get(number, [])) == 1
+    is_fixed = _WORD.fullmatch(number) is not None and len(definitions.get(number, [])) == 1
     return (_WIDENED[only[0].operation], number) if is_fixed else None
 
 
