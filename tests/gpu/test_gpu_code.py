@@ -45,7 +45,7 @@ def check(ctx: gs.Context, module: gs.Module, commands: gs.CommandList) -> None:
     """Runs the kernels of a module."""
     out = ctx.alloc_host(64, "float32")
     out.numpy()[:] = np.arange(64)
-    module["scale"].launch(out, 2.0, global_size=64, group_size=32, on=commands)
+    module["scale"].launch(out, np.float32(2), global_size=64, group_size=32, on=commands)
     calls = ctx.alloc_host(1, "int32")
     for _ in range(2):
         module["count"].launch(calls, global_size=32, group_size=32, on=commands)
