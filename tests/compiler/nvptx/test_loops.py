@@ -1,4 +1,4 @@
-"""Loops of threads whose addresses became pointers, or whose exits were merged: what they compute."""
+"""Loops of threads compute the same with pointers for addresses, and with merged exits."""
 
 from __future__ import annotations
 
