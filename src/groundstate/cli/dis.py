@@ -27,8 +27,7 @@ examples:
   groundstate dis k.spv --function add     one function or kernel
   groundstate dis k.spv --raw              every instruction, in SPIR-V's assembly language
   groundstate dis - < k.spv                from standard input
-  groundstate dis k.spv --ptx              PTX of all kernels
-  groundstate dis k.spv --sass sm_80       machine code of a GPU
+  groundstate dis k.spv --ptx sm_80        PTX of all kernels for a GPU
 """
 
 

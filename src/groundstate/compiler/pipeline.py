@@ -118,6 +118,7 @@ THREAD_LOWERING = (
     *LOWERING,
     Pass("reduce-strides", reduce_strides, keeps=(CFG,), is_optional=True),
     Pass("merge-exits", merge_exits, is_optional=True),
+    SIMPLIFY,
 )
 """For a GPU, where LLVM and the assembler do the rest."""
 

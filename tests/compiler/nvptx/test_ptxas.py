@@ -11,10 +11,12 @@ from groundstate.compiler.errors import BuildError
 from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.opencl.prebuilt import unpack
 from groundstate.compiler.program.ptx_program import compile_ptx
+from groundstate.survey.files import collect
 from tests.compiler.cases import CASES
 from tests.compiler.instructions.test_instructions import BATCHES
 from tests.compiler.nvptx.ptxas import assemble, find, known
 from tests.compiler.nvptx.test_ptx_text import LINES
+from tests.survey.recipes import WHEELS, recipes
 
 ROOT = Path(__file__).parents[3]
 PREBUILT = sorted((ROOT / "tests" / "prebuilt" / "compiler").rglob("*.zip"))
@@ -22,6 +24,10 @@ SOURCES = sorted((ROOT / "benchmarks" / "kernels" / "sources").rglob("*.cl"))
 REFUSED = ("a tile lies in", "a barrier among several groups")
 """What GPUs do not have, or CPUs neither."""
 MOST_REGISTERS = 255
+MOST_SPILLED = 1024
+"""Bytes, in kernels of tests that are made to be large."""
+USUAL_REGISTERS = 128
+"""Of kernels that people write: two groups of 256 run at once."""
 EVERY = 8
 """Of the modules that are assembled for other GPUs than the newest of which there are many."""
 
@@ -35,8 +41,11 @@ def modules(path: Path) -> list[bytes]:
     return [each.spirv for each in found if each is not None and each.spirv]
 
 
-def check(spirv: bytes, sm: int) -> None:
-    """A module is assembled, or cannot be compiled for a reason that is known."""
+def check(
+    spirv: bytes, sm: int, registers: int = MOST_REGISTERS, spilled: int = MOST_SPILLED
+) -> None:
+    """A module is assembled and takes so many registers, or cannot be compiled for a reason that is
+    known."""
     try:
         module = compile_ptx(spirv, sm=sm)
     except BuildError as problem:
@@ -44,7 +53,9 @@ def check(spirv: bytes, sm: int) -> None:
             raise
         return
     found = assemble(module.text, sm)
-    assert max(found.registers, default=0) <= MOST_REGISTERS
+    assert len(found.registers) >= len(module.kernels)
+    assert max(found.registers, default=0) <= registers
+    assert max(found.spilled_bytes, default=0) <= spilled
 
 
 @pytest.mark.parametrize("path", PREBUILT, ids=lambda path: path.stem)
@@ -73,6 +84,18 @@ def test_instructions_are_assembled(number: int) -> None:
         check(batch.spirv, 90)
 
 
+def test_modules_that_ship_are_assembled_and_do_not_spill() -> None:
+    """The hundred of the survey, each for one of the GPUs."""
+    wheels = sorted(WHEELS.glob("dpnp-0.20.0-*.whl"))
+    if not wheels:
+        pytest.skip("the wheel of dpnp is not there: make .venv/wheels/.downloaded")
+    shipped, chosen = collect(wheels), recipes()
+    assert len(chosen) == 100
+    for number, recipe in enumerate(chosen):
+        sm = known()[number % len(known())]
+        check(shipped.modules[recipe.digest].data, sm, USUAL_REGISTERS, 0)
+
+
 def test_lines_of_the_source_are_taken() -> None:
     found = assemble(compile_ptx(compile_opencl(LINES, options=["-g"]), sm=90).text, 90)
     assert len(found.registers) == 2
@@ -83,5 +106,5 @@ def test_benchmarks_do_not_spill(path: Path) -> None:
     module = compile_ptx(compile_opencl(path.read_text()), sm=90)
     found = assemble(module.text, 90)
     assert len(found.registers) == len(module.kernels)
-    assert max(found.registers) <= 128
+    assert max(found.registers) <= USUAL_REGISTERS
     assert set(found.spilled_bytes) == {0}

@@ -42,6 +42,23 @@ def test_number_that_changes_is_shifted() -> None:
     assert wide_products.use(given) == given
 
 
+def test_number_that_is_loaded_wide_is_multiplied() -> None:
+    given = function("ld.param.s32 \t%rd1, [p];", "shl.b64 \t%rd2, %rd1, 2;")
+    found = wide_products.use(given)
+    assert "\tld.param.s32 \t%word0, [p];\n\tcvt.s64.s32 \t%rd1, %word0;" in found
+    assert "\tmul.wide.s32 \t%rd2, %word0, 4;" in found
+    assert "\t.reg .b32 \t%word<1>;" in found
+    unsigned = wide_products.use(given.replace("s32", "b32"))
+    assert "\tmul.wide.u32 \t%rd2, %word0, 4;" in unsigned
+
+
+def test_low_half_of_long_number_is_shifted() -> None:
+    given = function(
+        "ld.param.b64 \t%rd3, [p];", "cvt.s64.s32 \t%rd1, %rd3;", "shl.b64 \t%rd2, %rd1, 2;"
+    )
+    assert wide_products.use(given) == given
+
+
 def test_widened_number_that_changes_is_shifted() -> None:
     given = function(
         "ld.param.b32 \t%r1, [p];",

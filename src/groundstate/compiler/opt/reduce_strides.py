@@ -5,7 +5,8 @@ each iteration adds `n`. On a GPU only the addition is left for an iteration, an
 unroll it: addresses of several iterations need one register each, and their loads run at once. LLVM
 does the same with sums of several strides, which takes more registers than the loads then have.
 
-What moves by a constant stays as it is: those addresses are one register and offsets.
+In such a loop, addresses that move by a constant become pointers too, and a counter that is left
+with nothing but to end the loop has 32 bits if its bound has. Other loops stay as they are.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.analysis.induction import Induction
 from groundstate.compiler.analysis.simple_loop import SimpleLoop, SingleExitLoop, copy_of
-from groundstate.compiler.ir import Block, Kernel, Node, constant_node
+from groundstate.compiler.ir import Block, Kernel, Node, constant_int, constant_node
 from groundstate.compiler.ir.ops import SAME_ADDRESS, operation
 from groundstate.compiler.ir.passes import Analyses, Variant
 from groundstate.compiler.lower.barriers import is_group_barrier
@@ -55,8 +56,11 @@ class _Pointers:
     def reduce(self) -> bool:
         """Changes the addresses; true if there are any."""
         chains = [(node, self._step(node)) for node in self.loop.nodes if node.op in CHAINS]
-        moving = [(node, step) for node, step in chains if step is not None]
-        for chain, step in moving:
+        by_products = [(node, step) for node, step in chains if step is not None and step.factor]
+        if not by_products:
+            return False
+        rest = [(node, step) for node, step in chains if step is not None and not step.factor]
+        for chain, step in by_products + rest:
             index, offset = _split(chain.operands[1])
             key = self._base(chain.operands[0]), chain.type, index
             if key not in self.made and len(self.made) < MOST_POINTERS:
@@ -64,7 +68,8 @@ class _Pointers:
             if key in self.made:
                 chain.op, chain.decorations = CHAIN, {}
                 chain.operands = [self.made[key], constant_node(chain.operands[1].type, offset)]
-        return bool(self.made)
+        self._shorten_counter()
+        return True
 
     def _base(self, pointer: Node) -> Node:
         """What a pointer is a cast of."""
@@ -73,14 +78,16 @@ class _Pointers:
         return pointer
 
     def _step(self, chain: Node) -> Step | None:
-        """By how much the index of an address goes up, if that is a product."""
+        """By how much the index of an address goes up, if it is exact and moves."""
         if len(chain.operands) != 2 or self._base(chain.operands[0]) in self.loop.inside:
             return None
         index = chain.operands[1]
         if not isinstance(index.type, Int) or index.type.width != 64 or not _same_pointee(chain):
             return None
         step = self.induction.step(index)
-        if step is None or step.factor is None or step.factor.type != index.type:
+        if step is None or step.is_none:
+            return None
+        if step.factor is not None and step.factor.type != index.type:
             return None
         needed = self.loop.needed([index])
         counters = [self.induction.step(phi) for phi in self.loop.header.phis if phi in needed]
@@ -90,21 +97,51 @@ class _Pointers:
     def _pointer(self, chain: Node, index: Node, step: Step) -> Node:
         """The phi that holds the address."""
         loop = self.loop
-        assert step.factor is not None
         operands = [self._at_first(each) for each in (chain.operands[0], index)]
         start = chain.derive(CHAIN, chain.type, operands)
-        amount = self._at_first(step.factor)
         self._append(loop.entering, start)
-        if step.amount != 1:
-            number = constant_node(index.type, step.amount % (1 << 64))
-            amount = chain.derive("IMul", index.type, [amount, number])
-            self._append(loop.entering, amount)
+        amount = constant_node(index.type, step.amount % (1 << 64))
+        if step.factor is not None:
+            factor, times = self._at_first(step.factor), amount
+            amount = factor
+            if step.amount != 1:
+                amount = chain.derive("IMul", index.type, [factor, times])
+                self._append(loop.entering, amount)
         phi = chain.derive("Phi", chain.type)
         following = chain.derive(CHAIN, chain.type, [phi, amount])
         self._append(loop.latch, following)
         phi.operands, phi.literals = [start, following], (loop.entering, loop.latch)
         loop.header.phis.append(phi)
         return phi
+
+    def _shorten_counter(self) -> None:
+        """Counts in 32 bits to a bound of 32 bits, if addresses do not need the counter any more.
+
+        A loop that counts one by one to a widened number ends at the same place, or never."""
+        loop, condition = self.loop, self.loop.condition
+        if condition.op not in ("IEqual", "INotEqual") or not condition.operands[0].operands:
+            return
+        number, bound = condition.operands
+        counter = number if number.op == "Phi" else number.operands[0]
+        if counter not in loop.header.phis or self.induction.step(counter) != Step(1):
+            return
+        if number not in (counter, loop.next_value(counter)) or condition not in loop.exiting.nodes:
+            return
+        limit = _before_widening(bound)
+        if limit is None or limit in loop.inside or constant_int(loop.first_value(counter)) != 0:
+            return
+        phi = counter.derive("Phi", limit.type)
+        following = number.derive("IAdd", limit.type, [phi, constant_node(limit.type, 1)])
+        phi.operands = [constant_node(limit.type, 0), following]
+        phi.literals = (loop.entering, loop.latch)
+        loop.header.phis.append(phi)
+        if number is counter:
+            self._append(loop.latch, following)
+            condition.operands = [phi, limit]
+        else:
+            nodes = loop.exiting.nodes
+            nodes.insert(nodes.index(condition), following)
+            condition.operands = [following, limit]
 
     def _at_first(self, node: Node) -> Node:
         """What a value is in the first iteration, before the loop."""
@@ -138,6 +175,14 @@ def _split(index: Node) -> tuple[Node, int]:
     """An index without the constant that is added to it, and the constant."""
     found = constant_added(index)
     return found if found is not None and found[0].type == index.type else (index, 0)
+
+
+def _before_widening(node: Node) -> Node | None:
+    """The number of 32 bits that a node widens, or None."""
+    if node.op not in ("UConvert", "SConvert") or node.type.size != 8:
+        return None
+    kind = node.operands[0].type
+    return node.operands[0] if isinstance(kind, Int) and kind.width == 32 else None
 
 
 def _reads(node: Node) -> bool:

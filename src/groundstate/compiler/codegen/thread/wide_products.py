@@ -15,6 +15,9 @@ from typing import NamedTuple
 _INSTRUCTION = re.compile(r"\s*(?:@!?%\w+\s+)?([a-z][\w.:]*)\s+(\{[^}]*\}|[%\w|]+)\s*,?(.*);\s*")
 _REGISTER = re.compile(r"%[a-z]+\d+")
 _SHIFT = re.compile(r"\tshl\.b64 \t(%rd\d+), (%rd\d+), (\d+);")
+_SHORT_LOAD = re.compile(r"ld\.[\w.:]*\.([bus])32")
+_WORD = re.compile(r"%(?:r|word)\d+")
+"""A register of 32 bits; the low half of a longer one is widened, too."""
 _WIDENED = {"cvt.u64.u32": "mul.wide.u32", "cvt.s64.s32": "mul.wide.s32"}
 MOST_SHIFT = 30
 
@@ -49,6 +52,7 @@ def _definitions(lines: list[str]) -> dict[str, list[Definition]]:
 
 
 def _in_function(lines: list[str]) -> list[str]:
+    lines = _with_words(lines)
     definitions = _definitions(lines)
     products: dict[str, tuple[str, str]] = {}
     for at, line in enumerate(lines):
@@ -62,15 +66,36 @@ def _in_function(lines: list[str]) -> list[str]:
     return _written_once(lines, definitions, products)
 
 
+def _with_words(lines: list[str]) -> list[str]:
+    """Gives numbers of 32 bits that are loaded into long registers, and shifted there, a register
+    of 32 bits and a conversion."""
+    definitions = _definitions(lines)
+    shifted = {shift[2] for shift in map(_SHIFT.fullmatch, lines) if shift is not None}
+    added: dict[int, list[str]] = {}
+    for register in sorted(shifted):
+        only = definitions.get(register, [])
+        load = _SHORT_LOAD.fullmatch(only[0].operation) if len(only) == 1 else None
+        if load is not None:
+            at, word = only[0].line, f"%word{len(added)}"
+            kind = "s" if load[1] == "s" else "u"
+            widened = f"\tcvt.{kind}64.{kind}32 \t{register}, {word};"
+            added[at] = [lines[at].replace(register, word, 1), widened]
+    if not added:
+        return lines
+    result = [lines[0], f"\t.reg .b32 \t%word<{len(added)}>;"]
+    for at, line in enumerate(lines[1:], 1):
+        result += added.get(at, [line])
+    return result
+
+
 def _widened(definitions: dict[str, list[Definition]], register: str) -> tuple[str, str] | None:
     """Of a register that holds a widened number: the multiplication that widens, and the number."""
     only = definitions.get(register, [])
     if len(only) != 1 or only[0].operation not in _WIDENED:
         return None
     number = only[0].operands
-    is_fixed = len(definitions.get(number, [])) == 1
-    is_narrow = number.startswith("%r") and number[2:].isdigit()  # not the lower half of another
-    return (_WIDENED[only[0].operation], number) if is_fixed and is_narrow else None
+    is_fixed = _WORD.fullmatch(number) is not None and len(definitions.get(number, [])) == 1
+    return (_WIDENED[only[0].operation], number) if is_fixed else None
 
 
 def _written_once(
