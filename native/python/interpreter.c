@@ -25,6 +25,7 @@ bool gs_python_is_shared;
 static bool has_interpreter;
 static bool is_hosted; /* the process was Python before we came */
 static bool knows_host;
+static bool has_opened_libpython; /* for everybody to see */
 static void *host_library; /* to look up functions of the process's own Python */
 static _Atomic bool asked_to_share;
 static char start_failure_text[512];
@@ -76,6 +77,7 @@ bool gs_python_is_usable(const gs_python_api *interpreter) {
 /* Opens libpython so that extension modules find its symbols too. */
 static void *open_libpython(const gs_settings *at) {
     char name[64];
+    has_opened_libpython = true;
     void *opened = at->libpython[0] != 0 ? dlopen(at->libpython, RTLD_LAZY | RTLD_GLOBAL) : NULL;
     snprintf(name, sizeof name, "libpython%s.so.1.0", at->version);
     return opened != NULL ? opened : dlopen(name, RTLD_LAZY | RTLD_GLOBAL);
@@ -139,6 +141,14 @@ static void *running_python(const gs_settings *at) {
     return NULL;
 }
 
+/* A Python in which nothing runs yet, because the driver is asked before the program's main: by a profiler that is loaded
+ * first (LD_PRELOAD). What the program is about to start is not ours to start; or NULL. */
+static void *python_to_come(void) {
+    int (*is_initialised)(void);
+    *(void **)&is_initialised = dlsym(RTLD_DEFAULT, "Py_IsInitialized");
+    return is_initialised != NULL && !has_opened_libpython ? dlopen(NULL, RTLD_LAZY) : NULL;
+}
+
 static ze_result_t check_version(const gs_settings *at, void *libpython) {
     const char *(*get_version)(void);
     *(void **)&get_version = dlsym(libpython, "Py_GetVersion");
@@ -182,11 +192,13 @@ ze_result_t gs_python_find(const gs_settings *at) {
     ze_result_t result = check_room();
     if (result != ZE_RESULT_SUCCESS)
         return result;
-    void *running = running_python(at);
-    is_hosted = running != NULL;
-    knows_host = is_hosted && look_up(&gs_host_python, running);
-    host_library = running;
-    void *libpython = running != NULL ? open_second_libpython(at) : open_libpython(at);
+    void *running = running_python(at), *host = running != NULL ? running : python_to_come();
+    is_hosted = host != NULL;
+    knows_host = is_hosted && look_up(&gs_host_python, host);
+    host_library = host;
+    void *libpython = is_hosted ? open_second_libpython(at) : NULL;
+    if (libpython == NULL && running == NULL)
+        libpython = open_libpython(at);
     gs_python_is_shared = running != NULL && libpython == NULL;
     if (gs_python_is_shared)
         libpython = running;

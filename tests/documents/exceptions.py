@@ -26,6 +26,7 @@ LONG = "runs for minutes or longer"
 ROOT = "installs packages of the system, as root"
 PYTEST = "needs pytest and tests; tests/check/test_pytest_plugin.py runs some"
 NVIDIA = "needs an NVIDIA GPU"
+OF_INTEL = "needs a tool of Intel that is built from source, or a wheel of a gigabyte"
 
 UNRUN: tuple[Unrun, ...] = (
     Unrun("README.md", "make demo", "sets up .venv, in which the tests run; .ci/run runs it"),
@@ -49,6 +50,9 @@ UNRUN: tuple[Unrun, ...] = (
         "internals/compiler.md", "kernel 'blend' cannot", "needs a module that no front end makes"
     ),
     Unrun("internals/networks.md", "make test-dnn", LONG),
+    Unrun("howto/tools.md", "run -- unitrace", OF_INTEL),
+    Unrun("howto/tools.md", "LD_LIBRARY_PATH=app/lib", OF_INTEL),
+    Unrun("howto/tools.md", "ulls_benchmark_l0", OF_INTEL),
     Unrun("internals/registry.md", "make generate", "writes into the checkout"),
     Unrun("internals/networks.md", "python -m tests.dnn", LONG),
     Unrun(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from groundstate import standin
 from groundstate.compiler.opencl.frontend import compile_opencl
 from tests.loader.conftest import TIMEOUT, Build
 
@@ -130,3 +131,26 @@ def test_python_of_the_system_sees_the_variables(library: Path) -> None:
         check=False,
     )
     assert (done.stdout, done.stderr) == ("3\n", "")
+
+
+ASKS_LATER = """
+import ctypes, sys
+loader = ctypes.CDLL("libze_loader.so.1")
+count, driver, device = ctypes.c_uint32(1), ctypes.c_void_p(), ctypes.c_void_p()
+print(loader.zeInit(0), loader.zeDriverGet(ctypes.byref(count), ctypes.byref(driver)))
+print(loader.zeDeviceGet(driver, ctypes.byref(count), ctypes.byref(device)), sys.argv[1:])
+"""
+
+
+def test_driver_asked_before_python_starts_leaves_it_alone(build: Build) -> None:
+    """As preloaded profilers do: the program's interpreter is not the driver's to start."""
+    profiler = build("early", "-shared", "-fPIC", "-ldl", output="early.so")
+    done = subprocess.run(
+        [sys.executable, "-c", ASKS_LATER, "word"],
+        env={"LD_LIBRARY_PATH": str(standin.folder()), "LD_PRELOAD": str(profiler)},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "early zeInit 0x0\n0 0\n0 ['word']\n"

@@ -176,8 +176,8 @@ ERRORS = Choice(
     "for it (`zeDriverGetLastErrorDescription`), but many show only a number. `1`: "
     "each failed call, also harmless ones. `serious`: failures that a working "
     "program does not have, each reason once: kernel faults, missing memory, "
-    "modules that cannot be built, bugs of the driver. `groundstate run` sets "
-    "`serious`.",
+    "modules that cannot be built or were not linked, values that no enumeration has, "
+    "bugs of the driver. `groundstate run` sets `serious`.",
     group=_DEVICE,
 )
 NO_COLOR = Text(

@@ -27,7 +27,11 @@ from groundstate.compiler.spirv_to_ir.instruction_support import (
     reason_against_set,
 )
 from groundstate.compiler.spirv_to_ir.kernel_ir import Builder, Words
-from groundstate.compiler.spirv_to_ir.library_functions import LibraryFunction, library_function
+from groundstate.compiler.spirv_to_ir.library_functions import (
+    Access,
+    LibraryFunction,
+    library_function,
+)
 
 RETURNS = ("Return", "ReturnValue")
 ENDS = ("Unreachable", "Kill", "TerminateInvocation", "AbortKHR")
@@ -309,6 +313,9 @@ class Instance:
 
     def _call_known(self, current: Block, instruction: Instruction, known: LibraryFunction) -> None:
         """Puts a node in the place of a call to a function that the device knows."""
+        if known.access is not None:
+            self._access(current, instruction, known.access)
+            return
         node = self._node(instruction, known.op)
         node.literals = known.literals
         operands = [("id", each) for each in instruction.operands[1:] if known.takes_arguments]
@@ -319,6 +326,34 @@ class Instance:
             node.operands, operands = [value], []
         self.builder.unresolved.append((node, operands, self))
         current.nodes.append(node)
+
+    def _access(self, current: Block, instruction: Instruction, access: Access) -> None:
+        """Puts a load or a store in the place of a call that has a hint for caches."""
+        arguments, element = instruction.operands[1:], access.pointer.pointee
+        if len(arguments) != access.operands:
+            raise BuildError(f"in function '{self.where}': a call has {len(arguments)} arguments")
+        if access.kind == "prefetch" or element is None:
+            return
+
+        def add(op: str, kind: Type, operands: list[Node], *identifiers: int) -> Node:
+            node = self.builder.new_node(op, kind, self.where)
+            node.operands = operands
+            self.builder.unresolved.append((node, [("id", each) for each in identifiers], self))
+            current.nodes.append(node)
+            return node
+
+        start = add("Bitcast", access.pointer, [], arguments[0])
+        place = add("PtrAccessChain", access.pointer, [start], arguments[1])
+        is_narrow = isinstance(element, Int) and element.width < 32
+        if access.kind == "store":
+            if is_narrow:
+                add("Store", Void(), [place, add("UConvert", element, [], arguments[2])])
+            else:
+                add("Store", Void(), [place], arguments[2])
+            return
+        result = self._node(instruction, "UConvert" if is_narrow else "Load")
+        result.operands = [add("Load", element, [place])] if is_narrow else [place]
+        current.nodes.append(result)
 
     def _inline(
         self,

@@ -3,7 +3,7 @@
 They stay behind where a compiler has no instruction of SPIR-V for something: intrinsics of LLVM
 (`llvm.usub.sat.i32`), casts to an address space, conversions of SYCL's bfloat16, traps and failed
 assertions, and functions of OpenCL C that are called as in C++ (`_Z3logd`, by numba-dpex). A call
-to one becomes a single node.
+to one becomes a single node; those that say how to use the caches of Intel's GPUs become an access.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.opencl import mangling
 from groundstate.compiler.spirv.instructions import opencl_rows
 from groundstate.compiler.spirv.opcodes import StorageClass
-from groundstate.compiler.spirv.types import Float, FunctionType, Int, Type, Vector
+from groundstate.compiler.spirv.types import Float, FunctionType, Int, Pointer, Type, Vector
 
 STORAGE_CASTS = {
     "__to_local": StorageClass.Workgroup,
@@ -95,6 +95,27 @@ RENAMED = {"clamp": "fclamp", "max": "fmax_common", "min": "fmin_common"}
 OVERLOADED = re.compile(r"(llvm\.[a-z.]+)\.(?:v\d+)?(?:i|f|bf)\d+")
 
 
+CACHED_ACCESS = re.compile(
+    r"__builtin_IB_lsc_(?P<access>load|store|prefetch)_(?:global|local)_"
+    r"(?:(?P<narrow>uchar|ushort)_(?:to|from)_uint|(?P<kind>uint|ulong)(?P<count>[2348]?))"
+)
+"""Accesses at an address and a number of elements further, with a hint for caches."""
+
+WIDTHS = {"uchar": 8, "ushort": 16, "uint": 32, "ulong": 64}
+
+
+@light_dataclass()
+class Access:
+    """What a function of `CACHED_ACCESS` does."""
+
+    kind: str
+    """load, store or prefetch; what is prefetched is only a hint."""
+    pointer: Pointer
+    """To what lies in memory; a narrow number is a `uint` outside."""
+    operands: int
+    """How many a call has."""
+
+
 @light_dataclass()
 class LibraryFunction:
     """The node that a call becomes."""
@@ -104,11 +125,14 @@ class LibraryFunction:
     behind_pointer: Type | None = None
     """The operand, if the argument points to it."""
     takes_arguments: bool = True
+    access: Access | None = None
 
 
 def library_function(name: str, kind: FunctionType | None) -> LibraryFunction | None:
     """What a function does that the device knows by its name, and its type where names repeat."""
-    return _by_name(name) or (_mathematical(name, kind) if kind is not None else None)
+    if kind is None:
+        return _by_name(name)
+    return _by_name(name) or _cached_access(name, kind) or _mathematical(name, kind)
 
 
 @cache
@@ -135,6 +159,30 @@ def _by_name(name: str) -> LibraryFunction | None:
     if found is not None and (found[1] in ELEMENTWISE or found[1] in FLAGGED):
         return LibraryFunction(found[1])
     return LibraryFunction(CLASSIFY) if found is not None and found[1] == CLASSIFY else None
+
+
+def _cached_access(name: str, kind: FunctionType) -> LibraryFunction | None:
+    """An access with a hint for caches, if the types are right."""
+    found = CACHED_ACCESS.fullmatch(name)
+    if found is None or not kind.parameters or not isinstance(kind.parameters[0], Pointer):
+        return None
+    storage = kind.parameters[0].storage
+    element: Type = Int(WIDTHS[found["narrow"] or found["kind"]], False)
+    if found["count"]:
+        element = Vector(element, int(found["count"]))
+    outside = Int(32, False) if found["narrow"] else element
+    access = found["access"]
+    fits = (
+        len(kind.parameters) == (4 if access == "store" else 3)
+        and isinstance(kind.parameters[1], Int)
+        and (access != "load" or kind.result == outside)
+        and (access != "store" or kind.parameters[2] == outside)
+    )
+    op = {"load": "Load", "store": "Store", "prefetch": ""}[access]
+    if not fits:
+        return None
+    made = Access(access, Pointer(storage, element), len(kind.parameters))
+    return LibraryFunction(op, access=made)
 
 
 def _mathematical(name: str, kind: FunctionType) -> LibraryFunction | None:
