@@ -26,7 +26,10 @@ LINK_NAMES = ("libze_loader.so.1", "libze_loader.so")
 AS_CPU = {knobs.DEVICE_TYPE.name: "both", "ONEAPI_DEVICE_SELECTOR": "level_zero:cpu"}
 """What shows SYCL programs a CPU. The runtime wants a GPU beside it, or it ignores the driver."""
 
-_XLA_FLAG = "--xla_disable_hlo_passes=cublas-gemm-rewriter,conv-rewriter"
+_XLA_FLAGS = (
+    "--xla_disable_hlo_passes=cublas-gemm-rewriter,conv-rewriter",
+    "--xla_backend_extra_options=-vectorize-slp=false",
+)
 
 DNNL_NAME = "libgroundstate_dnnl.so.3"
 
@@ -119,13 +122,14 @@ def opencl_compiler(current: Mapping[str, str]) -> dict[str, str]:
 def own_kernels_of_xla(current: Mapping[str, str]) -> dict[str, str]:
     """The variable that has XLA write kernels for matrix products and convolutions itself.
 
-    It would leave them to oneDNN, whose kernels are machine code for Intel's GPUs. A value that is
-    the name of a file stays as it is.
+    It would leave them to oneDNN, whose kernels are machine code for Intel's GPUs. LLVM makes long
+    vectors of such kernels otherwise, for which SPIR-V has no types. A value that is the name of a
+    file stays as it is.
     """
     flags = current.get("XLA_FLAGS", "").split()
     if flags and not flags[0].startswith("-"):
         return {}
-    return {"XLA_FLAGS": " ".join([_XLA_FLAG, *(flag for flag in flags if flag != _XLA_FLAG)])}
+    return {"XLA_FLAGS": " ".join(dict.fromkeys((*_XLA_FLAGS, *flags)))}
 
 
 def first_of(place: Path, listed: str) -> str:
