@@ -26,6 +26,11 @@ LINK_NAMES = ("libze_loader.so.1", "libze_loader.so")
 AS_CPU = {knobs.DEVICE_TYPE.name: "both", "ONEAPI_DEVICE_SELECTOR": "level_zero:cpu"}
 """What shows SYCL programs a CPU. The runtime wants a GPU beside it, or it ignores the driver."""
 
+_XLA_FLAGS = (
+    "--xla_disable_hlo_passes=cublas-gemm-rewriter,conv-rewriter",
+    "--xla_backend_extra_options=-vectorize-slp=false",
+)
+
 DNNL_NAME = "libgroundstate_dnnl.so.3"
 
 
@@ -89,6 +94,7 @@ def environment(
     if not real_loader:
         changes |= in_front(folder(), current)
     changes |= opencl_compiler(current)
+    changes |= own_kernels_of_xla(current)
     if any_path:
         changes["LD_AUDIT"] = first_of(path.with_name(REDIRECT_NAME), current.get("LD_AUDIT", ""))
     return changes
@@ -111,6 +117,19 @@ def opencl_compiler(current: Mapping[str, str]) -> dict[str, str]:
     listed = current.get("OCL_ICD_FILENAMES", "").split(":")
     others = [entry for entry in listed if entry and entry != str(place)]
     return {"OCL_ICD_FILENAMES": ":".join([*others, str(place)])}
+
+
+def own_kernels_of_xla(current: Mapping[str, str]) -> dict[str, str]:
+    """The variable that has XLA write kernels for matrix products and convolutions itself.
+
+    It would leave them to oneDNN, whose kernels are machine code for Intel's GPUs. LLVM makes long
+    vectors of such kernels otherwise, for which SPIR-V has no types. A value that is the name of a
+    file stays as it is.
+    """
+    flags = current.get("XLA_FLAGS", "").split()
+    if flags and not flags[0].startswith("-"):
+        return {}
+    return {"XLA_FLAGS": " ".join(dict.fromkeys((*_XLA_FLAGS, *flags)))}
 
 
 def first_of(place: Path, listed: str) -> str:

@@ -1,6 +1,7 @@
 """Drivers and devices as the knobs ask for them, on a recorded machine and a fake library."""
 
 import ctypes
+import mmap
 from pathlib import Path
 from typing import Any
 
@@ -269,6 +270,18 @@ def test_ip_version_has_no_onemkl_native_kernels(tree: Tree) -> None:
     """It goes by the first of the three numbers; from 9 to 30 it wants to load kernels of a GPU."""
     known, with_native_kernels = {9, 11, 12, 20, 30, 35}, {9, 11, 12, 20, 30}
     assert start(tree.root).ip_version >> 22 in known - with_native_kernels
+
+
+def test_ip_version_suits_the_loaded_program(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    platform = start(tree.root)
+    plugin = tree.root / "xla_oneapi_plugin.so"
+    plugin.write_bytes(bytes(mmap.PAGESIZE))
+    with plugin.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ):
+        assert platform.ip_version == 12 << 22 | 55 << 14
+        monkeypatch.setenv("GROUNDSTATE_IP_VERSION", "0x3000000")
+        assert platform.ip_version == 0x3000000
+        monkeypatch.delenv("GROUNDSTATE_IP_VERSION")
+    assert platform.ip_version == 35 << 22
 
 
 def test_each_device_can_be_a_gpu_and_a_cpu(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,6 +95,12 @@ class TestFolder:
             standin.folder()
 
 
+XLA_FLAGS = (
+    "--xla_disable_hlo_passes=cublas-gemm-rewriter,conv-rewriter "
+    "--xla_backend_extra_options=-vectorize-slp=false"
+)
+
+
 class TestEnvironment:
     def test_stand_in_comes_first_and_only_once(self, built: Path) -> None:
         place = str(built.parent / "loader")
@@ -103,11 +109,12 @@ class TestEnvironment:
             "LD_LIBRARY_PATH": f"{place}:/a:/b",
             "ZEL_LIBRARY_PATH": place,
             "ZE_ENABLE_ALT_DRIVERS": str(built),
+            "XLA_FLAGS": XLA_FLAGS,
         }
 
     def test_real_loader_stays_in_its_place(self, built: Path) -> None:
         changes = standin.environment({"LD_LIBRARY_PATH": "/a"}, real_loader=True)
-        assert changes == {"ZE_ENABLE_ALT_DRIVERS": str(built)}
+        assert changes == {"ZE_ENABLE_ALT_DRIVERS": str(built), "XLA_FLAGS": XLA_FLAGS}
 
     def test_opencl_compiler_follows_other_drivers(self, built: Path) -> None:
         compiler = built.with_name(standin.OPENCL_NAME)
@@ -115,6 +122,13 @@ class TestEnvironment:
         compiler.touch()
         changes = standin.environment({"OCL_ICD_FILENAMES": f"{compiler}::/a.so"})
         assert changes["OCL_ICD_FILENAMES"] == f"/a.so:{compiler}"
+
+    @pytest.mark.usefixtures("built")
+    def test_xla_writes_its_kernels_itself(self) -> None:
+        assert standin.environment({"XLA_FLAGS": XLA_FLAGS})["XLA_FLAGS"] == XLA_FLAGS
+        both = standin.environment({"XLA_FLAGS": "--xla_dump_to=/a"})["XLA_FLAGS"]
+        assert both == f"{XLA_FLAGS} --xla_dump_to=/a"
+        assert "XLA_FLAGS" not in standin.environment({"XLA_FLAGS": "flags.txt"})
 
     def test_any_path_adds_auditor_to_existing_ones(self, built: Path) -> None:
         auditor = built.with_name("libze_redirect.so")

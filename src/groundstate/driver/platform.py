@@ -14,6 +14,7 @@ from itertools import groupby
 from groundstate import knobs, ze
 from groundstate.driver import affinity, topology
 from groundstate.driver.api import Handles
+from groundstate.driver.devices import quirks
 from groundstate.driver.devices.cpu import Machine
 from groundstate.driver.topology import Part
 
@@ -73,11 +74,6 @@ DEVICE_TYPES = {
     "both": (ze.ZE_DEVICE_TYPE_GPU, ze.ZE_DEVICE_TYPE_CPU),
 }
 """As what the machine is reported, one time for each."""
-
-IP_VERSION = 35 << 22
-"""What libraries choose their kernels by, 35.0.0. oneMKL knows the architecture and has kernels for
-it as SPIR-V only, so it does not complain that native ones are refused. SYCL knows no GPU of this
-version, and so expects no matrix instructions of it."""
 
 MINIMUM_QUEUES = 4
 """Queues are threads, not hardware: a program may use several even on one core."""
@@ -176,8 +172,6 @@ class Platform:
         self.vendor_id = machine.pci_vendor_id if vendor_id is None else vendor_id
         device_id = knobs.DEVICE_ID.get()
         self.device_id = machine.signature if device_id is None else device_id
-        ip_version = knobs.IP_VERSION.get()
-        self.ip_version = IP_VERSION if ip_version is None else ip_version
         self.hierarchy = knobs.FLAT_DEVICE_HIERARCHY.get()
         self.driver = native.driver_new()
         self.by_handle: Handles[Device] = Handles("ze_device_handle_t")
@@ -195,6 +189,12 @@ class Platform:
         self.part_count = 1
         """Into how many devices the machine is divided. Each is reported once for each type."""
         self._create_devices()
+
+    @property
+    def ip_version(self) -> int:
+        """The hardware version. A program may load what needs another one at any time."""
+        chosen = knobs.IP_VERSION.get()
+        return quirks.ip_version() if chosen is None else chosen
 
     def _create_devices(self) -> None:
         mask = affinity.parse(knobs.AFFINITY_MASK.get())

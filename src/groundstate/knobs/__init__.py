@@ -96,7 +96,7 @@ DEVICE_ID = Number(
 IP_VERSION = Number(
     "GROUNDSTATE_IP_VERSION",
     minimum=0,
-    otherwise="`0x08c00000`, 35.0.0",
+    otherwise="`0x08c00000`, 35.0.0; another one for JAX",
     sentence="The hardware version that the device reports. Libraries choose their kernels "
     "by it, and oneMKL refuses versions that it does not know (docs/howto/sycl.md).",
     group=_DEVICE,

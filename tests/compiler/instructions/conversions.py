@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from tests.compiler.instructions.arithmetic import COUNT, FLOATS, INTEGERS, floats, signed, unsigned
@@ -282,6 +284,39 @@ for mode in ("RTZ", "RTP", "RTN"):
         before=f"OpDecorate %small FPRoundingMode {mode}",
         **BFLOAT,
     )
+
+
+def nearest_bfloat(number: int) -> float:
+    """An integer with eight bits, ties to even; as exact arithmetic has it."""
+    drop = max(0, abs(number).bit_length() - 8)
+    rounded = round(Fraction(abs(number), 1 << drop)) << drop
+    return float(rounded if number >= 0 else -rounded)
+
+
+for letter in "SU":
+    for bits in (8, 32, 64):
+        # Numbers of every length, and those next to what lies between two bfloats.
+        lengths = range(bits - (letter == "S"))
+        near = [(1 << top) + (1 << max(0, top - 8)) + by for top in lengths for by in (-1, 0, 1)]
+        signs = (-1, 1) if letter == "S" else (1,)
+        fitting = [each * sign for each in near for sign in signs if each < 1 << len(lengths)]
+        numbers = np.array(fitting, f"int{bits}" if letter == "S" else f"uint{bits}")
+        case(
+            f"Convert{letter}ToF-{bits}-bfloat16",
+            f"%small = OpConvert{letter}ToF %bf16 %a\n%r = OpFConvert %f32 %small",
+            [(f"u{bits}", numbers)],
+            "f32",
+            lambda a, wanted=tuple(fitting): np.array([nearest_bfloat(each) for each in wanted]),
+            **BFLOAT,
+        )
+case(
+    "ConvertFToS-bfloat16",
+    "%r = OpConvertFToS %u32 %a",
+    [("bf16", SHORTS[:, 0].copy() ^ 0x8480)],
+    "u32",
+    lambda a: (a.astype(np.uint32) << 16).view(np.float32).astype(np.int32).view(np.uint32),
+    **BFLOAT,
+)
 case(
     "FAdd-bfloat16",
     "%sum = OpFAdd %bf16 %a %a\n%less = OpFOrdLessThan %bool %a %sum\n"

@@ -7,6 +7,7 @@ import pytest
 
 from groundstate.compiler.lower.barriers import is_group_barrier
 from groundstate.compiler.program import Program
+from tests.compiler.instructions.instruction_support import each_item, module
 from tests.compiler.runner import program_of, run
 
 SOURCE = """
@@ -25,6 +26,7 @@ __kernel void in_a_loop(__global const int *in, __global int *out, int n) {
 }
 """
 ITEMS = 64
+SHUFFLE = ("GroupNonUniformShuffle",)
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +68,18 @@ def test_only_what_comes_again_waits_for_readers(
 ) -> None:
     nodes = program.kernel(name).nodes()
     assert sum(map(is_group_barrier, nodes)) == barriers
+
+
+@pytest.mark.parametrize(("distance", "lanes"), [(8, 16), (15, 16), (16, 32), (31, 32), (32, 16)])
+def test_shuffle_names_a_lane_that_subgroups_have(distance: int, lanes: int) -> None:
+    """Programs for GPUs with sub-groups of 32 do not always say that they need them."""
+    body = f"""
+    %mine = OpLoad %u32 %in:SubgroupLocalInvocationId:u32
+    %r = OpGroupNonUniformShuffleXor %u32 %u32:3 %mine %u32:{distance}
+    """
+    program = Program(module(each_item([body], [], ["u32"]), capabilities=SHUFFLE))
+    assert program.signature("kernel").subgroup_size == lanes
+    if distance < lanes:
+        result = np.zeros(64, np.uint32)
+        run(program, "kernel", (1, 1, 1), (64, 1, 1), result)
+        assert result.tolist() == [lane % lanes ^ distance for lane in range(64)]

@@ -25,6 +25,18 @@ def observes_subgroup(node: Node) -> bool:
     return is_scoped and bool(node.operands) and constant_int(node.operands[0]) == Scope.Subgroup
 
 
+def furthest_lane(kernel: Kernel) -> int:
+    """The largest lane or distance between lanes that a shuffle of the kernel names, else 0.
+
+    A kernel that names one expects sub-groups in which there is such a lane."""
+    named = (
+        constant_int(node.operands[-1])
+        for node in kernel.nodes()
+        if operation(node).source_lane is not None
+    )
+    return max([0, *(each for each in named if each is not None)])
+
+
 def has_barriers(kernel: Kernel) -> bool:
     """True if the work-items of a group wait for each other."""
     return any(map(is_group_barrier, kernel.nodes()))

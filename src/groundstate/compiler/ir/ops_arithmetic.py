@@ -210,9 +210,9 @@ define(
     fold=conversion(fold.resize_signed),
 )
 number("FConvert", "float~ -> float", fold=conversion(fold.float_to_float))
-number("ConvertFToU ConvertFToS", "ieee~ -> int", fold=conversion(fold.float_to_integer))
-number("ConvertSToF", "int~ -> ieee", fold=conversion(fold.signed_to_float))
-number("ConvertUToF", "int~ -> ieee", fold=conversion(fold.integer_to_float))
+number("ConvertFToU ConvertFToS", "float~ -> int", fold=conversion(fold.float_to_integer))
+number("ConvertSToF", "int~ -> float", fold=conversion(fold.signed_to_float))
+number("ConvertUToF", "int~ -> float", fold=conversion(fold.integer_to_float))
 number("SatConvertSToU SatConvertUToS", "whole~ -> whole")
 number("ConvertBF16ToFINTEL", "whole~ -> ieee", check=checks.bits(32, 16))
 number("ConvertFToBF16INTEL", "ieee~ -> whole", check=checks.bits(16, 32))

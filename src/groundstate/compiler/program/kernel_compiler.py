@@ -34,6 +34,7 @@ Facts = dict[str, Any]
 UNKNOWN_FACTS: Facts = {
     "local_bytes": 0,
     "private_bytes": 0,
+    "furthest_lane": 0,
     "uses_barriers": False,
     "loop_free": False,
     "may_wait": True,
@@ -147,7 +148,7 @@ class KernelCompiler:
             arguments=arguments,
             block_bytes=-(-end // 16) * 16,
             required_group_size=size,
-            subgroup_size=lanes[0] if lanes else self.program.known_target.subgroup_size,
+            subgroup_size=lanes[0] if lanes else self._subgroup_size(facts["furthest_lane"]),
             local_bytes=facts["local_bytes"],
             private_bytes=facts["private_bytes"],
             attributes=" ".join(attributes),
@@ -156,7 +157,14 @@ class KernelCompiler:
             may_wait=facts["may_wait"],
             unresolved=tuple(facts["unresolved"]),
             source_hash=hashlib.sha256(spirv).digest(),
+            furthest_lane=facts["furthest_lane"],
         )
+
+    def _subgroup_size(self, furthest_lane: int) -> int:
+        """The size of sub-groups of which the kernel says no more than a lane that they have."""
+        target = self.program.known_target
+        larger = (each for each in target.subgroup_sizes if each > furthest_lane)
+        return max(target.subgroup_size, min(larger, default=0))
 
     def facts(self, name: str) -> Facts:
         """What only the IR of a kernel tells. It is cached when the kernel has been checked."""
@@ -177,6 +185,7 @@ class KernelCompiler:
         return {
             "local_bytes": place_variables(kernel, self.program.globals)[1],
             "private_bytes": known_of.private_bytes(kernel),
+            "furthest_lane": known_of.furthest_lane(kernel),
             "uses_barriers": known_of.has_barriers(kernel),
             "loop_free": known_of.is_loop_free(kernel),
             "may_wait": may_wait(kernel),

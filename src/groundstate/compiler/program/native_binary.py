@@ -154,6 +154,7 @@ def _check_known(key: Key, piece: bytes) -> None:
     sizes = ("local_bytes", "private_bytes") if len(key) == 1 else ("private_bytes", "saved_bytes")
     _expect(all(_is_number(facts[name], MAX_BYTES) for name in sizes), "a kernel has no such size")
     if len(key) == 1:
+        _expect(_is_number(facts["furthest_lane"], MAX_BYTES), "a lane has no such number")
         _expect(all(isinstance(facts[name], bool) for name in _FLAGS), "a flag is none")
         _expect(facts["unresolved"] == [] and not code, "a kernel is described in part")
     else:

@@ -50,6 +50,8 @@ class Signature:
     unresolved: tuple[str, ...] = ()
     """The imported names that the kernel uses and nothing defines."""
     source_hash: bytes = b""
+    furthest_lane: int = 0
+    """The largest lane that a shuffle names; sub-groups have it, if there are any so large."""
 
 
 MAX_BLOCK_BYTES = 1 << 16

@@ -10,7 +10,7 @@ from groundstate.compiler.codegen.text import float_literal, overloaded
 from groundstate.compiler.codegen.values import Lanes
 from groundstate.compiler.ir import Node
 from groundstate.compiler.ir.type_rules import scalar_type
-from groundstate.compiler.math.vec import Vec, like
+from groundstate.compiler.math.vec import Vec, element, like
 from groundstate.compiler.spirv.types import Type
 
 SATURATED, ROUNDING_MODE = 28, 39
@@ -52,9 +52,13 @@ def _to_integer(emitter: Emitter, node: Node) -> None:
     """Out of range, OpenCL leaves the result open unless it saturates; here it always does."""
     signed = node.op == "ConvertFToS"
     mode = _rounding(node)
+    from_bfloat = is_bfloat(node.operands[0].type)
 
     def one(type_: Type, parts: list[Lanes]) -> Lanes:
         side = _Side(emitter, type_, parts[0])
+        if from_bfloat:
+            floats = as_float(Vec(side.text, side.source, side.name))
+            side = _Side(emitter, type_, Lanes("float", floats.name, None if side.vector else 0))
         name = side.name
         if mode in ROUNDING:
             function = f"llvm.{ROUNDING[mode]}.{overloaded(side.source)}"
@@ -174,16 +178,33 @@ def _clamped(
 def _from_integer(emitter: Emitter, node: Node) -> None:
     signed = node.op == "ConvertSToF"
     mode = _rounding(node)
+    to_bfloat = is_bfloat(node.type)
 
     def one(type_: Type, parts: list[Lanes]) -> Lanes:
         side = _Side(emitter, type_, parts[0])
         kind = "sitofp" if signed else "uitofp"
+        if to_bfloat:
+            whole = _exact_in_double(Vec(side.text, side.source, side.name))
+            double = like(side.source, "double")
+            name = side.text.emit(f"{kind} {side.source} {whole.name} to {double}")
+            return side.result(upper_half(Vec(side.text, double, name), mode or 0).name)
         name = side.text.emit(f"{kind} {side.source} {side.name} to {side.target}")
         if mode in (None, NEAREST_EVEN):
             return side.result(name)
         return side.result(_step_to(side, mode, name, _sides(side, signed, name)))
 
     _define(emitter, node, one)
+
+
+def _exact_in_double(whole: Vec) -> Vec:
+    """An integer that a double holds and that is rounded to fewer bits as the given one is: of long
+    ones the last bits are left out, and the bit before says whether there were any."""
+    if element(whole.t) != "i64":
+        return whole
+    spare = 64 - MANTISSA_BITS["double"]
+    last = (1 << spare) - 1
+    odd = whole | (whole & last).differs(0).choose(whole.constant(1 << spare), 0)
+    return ((whole + (1 << 52)) >> MANTISSA_BITS["double"]).equals(0).choose(whole, odd & ~last)
 
 
 def _sides(side: _Side, signed: bool, name: str) -> tuple[str, str]:
