@@ -139,7 +139,7 @@ static gs_cu_result start_and_print(gs_gpu *gpu, gs_cu_stream stream, const gs_l
             result = gs_cu.copy_now((gs_cu_pointer)(uintptr_t)(records + 1), at + sizeof head, used);
             records->used = result == GS_CU_SUCCESS ? head.used : 0;
         }
-        gs_print_end(records, launch->code);
+        gs_print_end(records, launch->code, gpu->device);
     }
     gs_pool_give(&gpu->memory, buffer, span);
     return result;

@@ -7,14 +7,16 @@ of the file into the reservation; each range of it with one state is a segment.
 from __future__ import annotations
 
 import ctypes
+import importlib
 import mmap
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import Lock
+from types import ModuleType
 
 from groundstate import ze
-from groundstate.driver import external_memory, native
+from groundstate.driver import external_memory, native, platform
 from groundstate.driver.api import (
     Failure,
     Handles,
@@ -23,6 +25,10 @@ from groundstate.driver.api import (
     write_u32,
     write_u64,
 )
+
+TYPE_CHECKING = False  # as in platform.py
+if TYPE_CHECKING:
+    from groundstate.driver.devices.nvidia.virtual_memory import GpuAddresses, GpuPages
 
 _MAP_SHARED, _MAP_PRIVATE, _MAP_FIXED, _MAP_ANONYMOUS = 0x01, 0x02, 0x10, 0x20
 _MAP_NORESERVE, _MAP_FIXED_NOREPLACE = 0x4000, 0x100000
@@ -40,16 +46,35 @@ _libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
 
 class Physical:
-    """A physical memory object: pages in a memory file."""
+    """A physical memory object: pages in a memory file, or of a GPU."""
 
-    __slots__ = ("context", "device", "fd", "identifier", "size")
+    __slots__ = ("context", "device", "fd", "identifier", "pages", "size")
 
-    def __init__(self, context: int, device: int, size: int, fd: int, identifier: int) -> None:
+    def __init__(
+        self, context: int, device: int, size: int, memory: int | GpuPages, identifier: int
+    ) -> None:
         self.context = context
         self.device = device
         self.size = size
-        self.fd = fd
+        self.fd = memory if isinstance(memory, int) else -1
+        self.pages = None if isinstance(memory, int) else memory
         self.identifier = identifier
+
+    def file(self) -> int:
+        """The descriptor of the memory file, to be shared."""
+        if self.pages is not None:
+            raise Failure(
+                ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+                "physical memory of an NVIDIA GPU cannot be shared with other processes",
+            )
+        return self.fd
+
+    def close(self) -> None:
+        """Gives the memory back."""
+        if self.pages is not None:
+            self.pages.close()
+        else:
+            os.close(self.fd)
 
 
 class Segment:
@@ -75,6 +100,11 @@ class Segment:
         """The same, to be cut on its own."""
         return Segment(self.start, self.end, self.access, self.physical, self.offset)
 
+    @property
+    def pages(self) -> GpuPages | None:
+        """The pages, if they are a GPU's."""
+        return None if self.physical is None else self.physical.pages
+
     def continues(self, previous: Segment) -> bool:
         """True if both show neighbouring pages of the same physical memory."""
         distance = previous.end - previous.start
@@ -84,10 +114,13 @@ class Segment:
 class Reservation:
     """A range of addresses, as segments without gaps."""
 
-    __slots__ = ("context", "end", "known", "segments", "start")
+    __slots__ = ("addresses", "context", "end", "known", "segments", "start")
 
-    def __init__(self, context: int, start: int, end: int) -> None:
+    def __init__(
+        self, context: int, start: int, end: int, addresses: GpuAddresses | None = None
+    ) -> None:
         self.context = context
+        self.addresses = addresses
         self.start = start
         self.end = end
         self.segments = [Segment(start, end)]
@@ -215,16 +248,45 @@ def _map(start: int, size: int, protection: int, flags: int, fd: int = -1, offse
     return 0 if address is None or address == ctypes.c_void_p(-1).value else int(address)
 
 
-def _map_nothing(start: int, size: int) -> None:
+def _uses_host(context: int) -> bool:
+    """Whether a context has the CPU among its devices."""
+    return any(
+        device.gpu is None and native.context_uses_device(context, device.handle)
+        for device in platform.current().by_handle.values()
+    )
+
+
+def _map_for_gpu(gpu: int, size: int) -> int:
+    """Inaccessible pages that begin where a page of the GPU could; 0 on failure."""
+    flags = _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_NORESERVE
+    page: int = _gpu_memory().page_size(gpu)
+    whole = _map(0, size + page, 0, flags) if size >= page else 0
+    if not whole:
+        return _map(0, size, 0, flags)
+    start = -(-whole // page) * page
+    for first, end in ((whole, start), (start + size, whole + size + page)):
+        if end > first:
+            _libc.munmap(first, end - first)
+    return start
+
+
+def _map_nothing(segments: Sequence[Segment]) -> None:
     """Makes pages of a reservation inaccessible and gives their memory back."""
     flags = _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_NORESERVE | _MAP_FIXED
-    if not _map(start, size, 0, flags):
+    for each in segments:
+        if each.pages is not None:
+            each.pages.unmap(each.start, each.end - each.start)
+    of_host = [each for each in segments if each.pages is None and each.physical is not None]
+    if not all(_map(each.start, each.end - each.start, 0, flags) for each in of_host):
         raise Failure(ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "the system refuses another mapping")
 
 
 def _map_segment(segment: Segment, physical: Physical) -> None:
     """Has the pages of a segment show its physical memory."""
     size, flags = segment.end - segment.start, _MAP_SHARED | _MAP_FIXED
+    if physical.pages is not None:
+        physical.pages.map(segment.start, size, segment.offset, segment.access)
+        return
     protection = _PROTECTION[segment.access]
     if not _map(segment.start, size, protection, flags, physical.fd, segment.offset):
         raise Failure(ze.ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, "the system refuses another mapping")
@@ -232,6 +294,9 @@ def _map_segment(segment: Segment, physical: Physical) -> None:
 
 def _protect(segment: Segment, access: int) -> None:
     size = segment.end - segment.start
+    if segment.pages is not None:
+        segment.pages.protect(segment.start, size, access)
+        return
     if _libc.mprotect(segment.start, size, _PROTECTION[access]) != 0:
         raise Failure(ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "the system refuses another mapping")
 
@@ -257,8 +322,14 @@ def forget_context(context: int) -> None:
 
 
 def _release(reservation: Reservation) -> None:
+    mapped = [each for each in reservation.segments if each.physical is not None]
     reservation.replace(Segment(reservation.start, reservation.end))
-    _libc.munmap(reservation.start, reservation.end - reservation.start)
+    if reservation.addresses is None:
+        _libc.munmap(reservation.start, reservation.end - reservation.start)
+        return
+    with suppress(Failure):  # what the system does not change is gone with the addresses
+        _map_nothing(mapped)
+    reservation.addresses.close()
 
 
 # --- Reservations -------------------------------------------------------------------------------
@@ -266,17 +337,25 @@ def _release(reservation: Reservation) -> None:
 
 @handler
 def zeVirtualMemQueryPageSize(hContext: int, hDevice: int, size: int, pagesize: int) -> None:
-    write_u64(pagesize, mmap.PAGESIZE)
+    is_gpu = platform.device(hDevice).gpu is not None
+    write_u64(pagesize, _gpu_memory().page_size(hDevice) if is_gpu else mmap.PAGESIZE)
 
 
 @handler
 def zeVirtualMemReserve(hContext: int, pStart: int, size: int, pptr: int) -> None:
     _check_pages(pStart, size)
     flags = _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_NORESERVE
+    gpu = native.context_gpu(hContext)
     with _lock:
         _forget_dead_contexts()
+        if gpu and not _uses_host(hContext):
+            addresses = _gpu_memory().GpuAddresses(gpu, size, pStart)
+            start = addresses.start
+            _reservations[start] = Reservation(hContext, start, start + size, addresses)
+            write_pointer(pptr, start)
+            return
         start = _map(pStart, size, 0, flags | _MAP_FIXED_NOREPLACE) if pStart else 0
-        start = start or _map(0, size, 0, flags)
+        start = start or (_map_for_gpu(gpu, size) if gpu else _map(0, size, 0, flags))
         if not start:
             raise Failure(
                 ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
@@ -323,7 +402,6 @@ def zePhysicalMemCreate(hContext: int, hDevice: int, desc: int, phPhysicalMemory
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, "the context was created without this device"
         )
-    external_memory.refuse_gpu(hDevice, "NVIDIA GPUs have no physical memory to map yet")
     if descriptor.size % mmap.PAGESIZE:
         raise Failure(
             ze.ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
@@ -333,25 +411,38 @@ def zePhysicalMemCreate(hContext: int, hDevice: int, desc: int, phPhysicalMemory
     device = 0 if on_host else hDevice
     native.device_charge(device, descriptor.size)
     try:
-        fd = _memory_file(descriptor.size, descriptor.pNext or 0)
+        memory = _new_memory(device, descriptor.size, descriptor.pNext or 0)
     except BaseException:
         native.device_uncharge(device, descriptor.size)
         raise
     try:
         handle = native.object_new("ze_physical_mem_handle_t")
     except BaseException:
-        os.close(fd)
+        if isinstance(memory, int):
+            os.close(memory)
+        else:
+            memory.close()
         native.device_uncharge(device, descriptor.size)
         raise
     with _lock:
         identifier = next(_next_identifier)
-        _physicals[handle] = Physical(hContext, device, descriptor.size, fd, identifier)
+        _physicals[handle] = Physical(hContext, device, descriptor.size, memory, identifier)
     write_pointer(phPhysicalMemory, handle)
 
 
-def _memory_file(size: int, next_struct: int) -> int:
-    """A file of that size: a new one, or the one that the descriptor imports."""
+def _gpu_memory() -> ModuleType:
+    """What there is for GPUs, which is not imported without one."""
+    return importlib.import_module("groundstate.driver.devices.nvidia.virtual_memory")
+
+
+def _new_memory(device: int, size: int, next_struct: int) -> int | GpuPages:
+    """Pages of a GPU; or a file of that size: a new one, or the one that the descriptor imports."""
     imported = external_memory.imported_fd(next_struct, size)
+    if device and platform.device(device).gpu is not None:
+        if imported >= 0:
+            external_memory.refuse_gpu(device, external_memory.NO_FILE_ON_GPU)
+        pages: GpuPages = _gpu_memory().GpuPages(device, size)
+        return pages
     try:
         if imported >= 0:
             return os.dup(imported)
@@ -392,7 +483,7 @@ def _end(handle: int) -> None:
     """Ends a handle, and gives its memory back."""
     physical = _physicals.take(handle)
     native.object_end(handle)
-    os.close(physical.fd)
+    physical.close()
     native.device_uncharge(physical.device, physical.size)
 
 
@@ -403,10 +494,47 @@ def zePhysicalMemGetProperties(hContext: int, hPhysicalMem: int, pMemProperties:
         physical = _physical(hContext, hPhysicalMem)
         properties.id, properties.size = physical.identifier, physical.size
         if properties.stype == ze.ZE_STRUCTURE_TYPE_PHYSICAL_MEM_PROPERTIES:
-            external_memory.answer_exports(properties.pNext or 0, lambda: physical.fd)
+            external_memory.answer_exports(properties.pNext or 0, physical.file)
 
 
 # --- Mapping ------------------------------------------------------------------------------------
+
+
+def _check_reach(
+    reservation: Reservation, physical: Physical, start: int, size: int, offset: int
+) -> None:
+    """A GPU maps its own pages at addresses that it has reserved, and nobody else does there."""
+    if physical.pages is not None:
+        physical.pages.check(start, size, offset)
+        if reservation.addresses is None:
+            _give_to_gpu(reservation, physical)
+    elif reservation.addresses is not None:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+            "these addresses are for physical memory of an NVIDIA GPU; reserve others for the host",
+        )
+
+
+def _give_to_gpu(reservation: Reservation, physical: Physical) -> None:
+    """Has the GPU reserve addresses in the place of the host, which was there first because the
+    context uses both."""
+    start, size = reservation.start, reservation.end - reservation.start
+    mixed = any(each.physical is not None for each in reservation.segments)
+    addresses = None
+    if not mixed and physical.pages is not None and size % physical.pages.page == 0:
+        _libc.munmap(start, size)
+        addresses = _gpu_memory().GpuAddresses(physical.device, size, start)
+        if addresses.start != start:
+            addresses.close()
+            addresses = None
+            _map(start, size, 0, _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_NORESERVE | _MAP_FIXED)
+    if addresses is None:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+            "NVIDIA's driver does not map memory at these addresses; reserve whole pages of "
+            "the GPU for its memory alone, in a context for GPUs only",
+        )
+    reservation.addresses = addresses
 
 
 @handler
@@ -423,6 +551,7 @@ def zeVirtualMemMap(
                 ze.ZE_RESULT_ERROR_INVALID_SIZE,
                 f"the physical memory has {physical.size} bytes, not {offset} + {size}",
             )
+        _check_reach(reservation, physical, ptr, size, offset)
         if any(each.physical for each in reservation.cut(ptr, ptr + size)):
             raise Failure(
                 ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
@@ -437,14 +566,22 @@ def zeVirtualMemUnmap(hContext: int, ptr: int, size: int) -> None:
     _check_pages(ptr, size)
     with _lock:
         reservation = _reservation(hContext, ptr, size)
-        reservation.change(Segment(ptr, ptr + size), lambda: _map_nothing(ptr, size))
+        for each in reservation.segments:
+            if each.pages is not None and each.start < ptr + size and each.end > ptr:
+                each.pages.check(max(ptr, each.start), min(ptr + size, each.end))
+        before = [each.copy() for each in reservation.cut(ptr, ptr + size)]
+        reservation.change(Segment(ptr, ptr + size), lambda: _map_nothing(before))
 
 
 @handler
 def zeVirtualMemSetAccessAttribute(hContext: int, ptr: int, size: int, access: int) -> None:
     _check_pages(ptr, size)
     with _lock:
-        for segment in _reservation(hContext, ptr, size).cut(ptr, ptr + size):
+        reservation = _reservation(hContext, ptr, size)
+        for each in reservation.segments:
+            if each.pages is not None and each.start < ptr + size and each.end > ptr:
+                each.pages.check(max(ptr, each.start), min(ptr + size, each.end))
+        for segment in reservation.cut(ptr, ptr + size):
             if segment.physical is not None:
                 _protect(segment, access)
             segment.access = access
