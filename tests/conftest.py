@@ -251,5 +251,7 @@ def what_there_is() -> dict[str, Any]:
         files = [file for file in files if "groundstate" in file]
     kept = sorted(file for file in files if not file.startswith("/dev/nvidia"))
     for descriptor in process.descriptors():
-        kept.remove(os.readlink(f"/proc/self/fd/{descriptor}"))
+        link = os.readlink(f"/proc/self/fd/{descriptor}")
+        if link in kept:
+            kept.remove(link)
     return {"objects": driver_library.gs_live_objects(0), "files": kept}

@@ -140,18 +140,22 @@ static void look_at(void *string, uint64_t most) {
 static const char *string_there(gs_device *device, uint64_t word, uint64_t most) {
     enum { LONGEST = 1 << 16, PIECE = 64 };
     static char text[LONGEST + 1];
-    uint64_t length = 0, limit = most < LONGEST ? most : LONGEST;
-    while (length < limit) {
-        uint64_t left = PIECE - (word + length) % PIECE, piece = left < limit - length ? left : limit - length;
-        if (!device->kind->peek(device, text + length, word + length, piece))
-            break;
-        uint64_t found = strnlen(text + length, piece);
+    uint64_t length = 0, limit = most < LONGEST ? most : LONGEST, piece = PIECE;
+    bool is_there = limit == 0;
+    while (length < limit && piece > 0) {
+        uint64_t wanted = piece < limit - length ? piece : limit - length;
+        if (!device->kind->peek(device, text + length, word + length, wanted)) {
+            piece = wanted / 2; /* less may be there: it ends where a variable does */
+            continue;
+        }
+        uint64_t found = strnlen(text + length, wanted);
+        is_there = true;
         length += found;
-        if (found < piece)
+        if (found < wanted)
             break;
     }
     text[length] = 0;
-    return length > 0 || limit == 0 || device->kind->peek(device, text, word, 1) ? text : "(nowhere)";
+    return is_there ? text : "(nowhere)";
 }
 
 static const char *string_at(const conversion *as, uint64_t word, gs_device *device) {

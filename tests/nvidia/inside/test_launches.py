@@ -109,10 +109,13 @@ def test_printf_of_strings(
     text = ctx.alloc_device(PAGE_BYTES)
     commands.copy(text[:6], b"hello\0")
     commands.copy(text[-200:], b"e" * 200)
-    for place in (text[:6], text[-200:], 4096):
+    variable = module.variable("counter", "uint8")
+    commands.copy(variable, b"up to the end it")
+    for place in (text[:6], text[-200:], variable, 4096):
         module["tell"](commands, 1, 1, place)
         commands.synchronize()
-    assert capfd.readouterr().out == f"text hello\ntext {'e' * 200}\ntext (nowhere)\n"
+    said = ("hello", 200 * "e", "up to the end it", "(nowhere)")
+    assert capfd.readouterr().out.splitlines() == [f"text {each}" for each in said]
 
 
 def test_variables_are_the_gpus(ctx: gs.Context, module: gs.Module, gpu: gs.Device) -> None:

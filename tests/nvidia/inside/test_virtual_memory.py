@@ -77,16 +77,26 @@ def test_access_is_for_the_gpu(ctx: gs.Context, commands: gs.CommandList) -> Non
         space.unmap()
 
 
-def test_host_pages_and_parts_of_pages_are_refused(ctx: gs.Context) -> None:
+def test_addresses_are_for_the_gpu_or_the_host(ctx: gs.Context, commands: gs.CommandList) -> None:
+    """For whom is known when something is mapped for the first time."""
     with (
         gs.VirtualMemory(ctx, 2 * PAGE) as space,
         gs.PhysicalMemory(ctx, PAGE) as pages,
         gs.PhysicalMemory(ctx, PAGE, on_host=True) as of_host,
     ):
-        with pytest.raises(gs.UnsupportedFeature, match="reserve others for the host"):
-            space.map(of_host)
         with pytest.raises(gs.LevelZeroError, match="no multiple of 2097152"):
             space.map(pages, 4096)
+        space.map(pages)
+        with pytest.raises(gs.UnsupportedFeature, match="reserve others for the host"):
+            space.map(of_host, PAGE)
+        space.unmap()
+        space.map(of_host, PAGE)
+        commands.fill(space.part(PAGE, 4), 6)
+        commands.synchronize()
+        assert space.part(PAGE, 4).tobytes() == b"\6" * 4
+        with pytest.raises(gs.UnsupportedFeature, match="reserve others for its memory"):
+            space.map(pages)
+        space.unmap(PAGE)
 
 
 def test_more_than_the_gpu_has_is_refused(ctx: gs.Context) -> None:
@@ -95,7 +105,6 @@ def test_more_than_the_gpu_has_is_refused(ctx: gs.Context) -> None:
 
 
 def test_mixed_context_has_pages_of_both(mixed: gs.Context, cpu: gs.Device, gpu: gs.Device) -> None:
-    """The host reserves the addresses, and leaves them to the GPU if that takes just these."""
     with (
         gs.VirtualMemory(mixed, PAGE, device=cpu) as here,
         gs.PhysicalMemory(mixed, here.page_bytes, device=cpu, on_host=True) as pages,

@@ -107,6 +107,7 @@ uint64_t standin_variable(const char *name, size_t size) {
             char *base;
             if (take(size, DEVICE_MEMORY, &base) != SUCCESS)
                 return 0;
+            blocks->size = size; /* nothing is known to lie behind it */
             strncpy(known[each].name, name, sizeof known[each].name - 1);
             return known[each].address = (uint64_t)(uintptr_t)base;
         }

@@ -28,8 +28,7 @@ class GpuAddresses:
 
     def __init__(self, device: int, size: int, wish: int) -> None:
         self.device = device
-        page = page_size(device)
-        self.size = -(-size // page) * page
+        self.size = size
         self.start: int = _call("gs_gpu_reserve", device, self.size, wish)
         if not self.start:
             raise Failure(
