@@ -10,6 +10,8 @@ TOUCHES = "the host touches device memory"
 FAULTS = "a fault of a GPU is told in other words, and takes the GPU from its process"
 AT_ONCE = "it expects work to be done when a call returns, or soon after"
 NOT_THERE = "a GPU has no native binaries, function pointers or memory that processes share"
+PAGES = "it expects pages of 4 KiB, or alignments that NVIDIA's driver does not have"
+ALL_MEMORY = "it takes nearly all memory of the device, which other processes use, too"
 SYSTEM_MEMORY = "its kernels use memory of the program that no allocation is"
 FAKE_COMPILER = "its kernels are the machine code of a fake compiler"
 
@@ -45,14 +47,37 @@ NOT_FOR_GPUS: dict[str, tuple[str, ...]] = {
     ),
     NOT_THERE: (
         "tests/driver/modules/test_native_binaries.py",
-        "tests/driver/modules/test_function_pointer*",
         "tests/driver/launches/test_kernels_compiled.py::test_a_native_binary*",
         "tests/driver/launches/test_kernels_compiled.py::test_damaged_native_binary*",
         "tests/driver/launches/test_kernels_compiled.py::test_specialization_constant_replaces*",
         "tests/core/test_defaults.py::test_a_kernel_shows_its_signature",
         "tests/core/test_launch_arguments.py::test_native_module*",
         "tests/driver/memory/test_memory_ipc*",
+        "tests/core/test_sharing.py::test_memory_and_events_of_another_process",
+        "tests/core/test_sharing.py::test_opened_ipc_memory_keeps_size_and_type",
+        "tests/core/test_sharing.py::test_handles_that_are_wrong",
+        "tests/core/test_sharing.py::test_a_kernel_works_on_a_file?1-False",
+        "tests/core/test_sharing.py::test_a_kernel_works_on_a_file?2-False",
+        "tests/core/test_sharing.py::test_an_image_goes_out_and_comes_in",
+        "tests/driver/errors/test_bad_input.py::*IpcHandle*",
+        "tests/driver/events/test_external_semaphores.py::test_a_waiting_queue_holds_up_nobody",
+        "tests/driver/events/test_external_semaphores.py::test_a_lost_context_waits_no_longer",
+        "tests/driver/images/test_external_images.py",
+        "tests/driver/memory/test_external_memory.py",
         "tests/driver/errors/test_locks.py::test_ipc_share_during_kernel_blocks_nobody",
+    ),
+    PAGES: (
+        "tests/core/test_virtual_memory.py",
+        "tests/driver/errors/test_bad_input_in_use.py::test_mapped_physical_memory_refuses_destroy",
+        "tests/driver/errors/test_bad_input_structs.py::test_create_ignores_looping_or_unknown_chain",
+        "tests/driver/memory/test_memory.py::test_alignment?host-2",
+        "tests/driver/memory/test_memory.py::test_alignment?local-2",
+        "tests/driver/memory/test_memory.py::test_alignment?shared-2",
+        "tests/driver/memory/test_memory.py::test_reused_block_of_large_alignment_is_whole",
+    ),
+    ALL_MEMORY: (
+        "tests/driver/memory/test_memory_free.py::test_freed_memory_returns_to_device",
+        "tests/driver/memory/test_memory_free.py::test_a_context_takes_its_memory_with_it",
     ),
     SYSTEM_MEMORY: (
         "tests/core/test_launch_arguments.py::test_arrays_are_memory_too",
