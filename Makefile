@@ -76,6 +76,11 @@ test-gpu-driver: ## run the tests for an NVIDIA GPU, where there is one, with GP
 	@$(MAKE) --no-print-directory -C native PYTHON=$(GPU_PYTHON)
 	GROUNDSTATE_TEST_GPU=1 GROUNDSTATE_NVIDIA=1 PYTHONPATH=src:. $(GPU_PYTHON) -m pytest -o addopts= -ra -p no:cacheprovider $(or $(PYTEST),tests/gpu)
 
+.PHONY: test-gpu-suites
+test-gpu-suites: ## run the driver's other tests with an NVIDIA GPU as their device: SUITE='tests/driver tests/core'
+	@$(MAKE) --no-print-directory -C native PYTHON=$(GPU_PYTHON)
+	PYTHONPATH=src:. $(GPU_PYTHON) -m tests.gpu.suites $(or $(SUITE),tests/driver tests/core tests/guide tests/dnn)
+
 .PHONY: test-lowest
 test-lowest: ## run the core of the tests with the lowest versions that pyproject.toml allows, for Python 3.11
 	rm -rf $(VENV)/lowest

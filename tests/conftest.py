@@ -246,8 +246,12 @@ def what_there_is() -> dict[str, Any]:
             files.append(os.readlink(entry))
         except FileNotFoundError:
             continue  # the descriptor with which this folder was listed
-    # NVIDIA's library keeps its descriptors until the process ends.
+    # NVIDIA's library keeps its descriptors until the process ends, and opens more at any time.
+    if "libcuda.so" in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace"):
+        files = [file for file in files if "groundstate" in file]
     kept = sorted(file for file in files if not file.startswith("/dev/nvidia"))
     for descriptor in process.descriptors():
-        kept.remove(os.readlink(f"/proc/self/fd/{descriptor}"))
+        link = os.readlink(f"/proc/self/fd/{descriptor}")
+        if link in kept:
+            kept.remove(link)
     return {"objects": driver_library.gs_live_objects(0), "files": kept}

@@ -156,7 +156,7 @@ static ze_result_t check_reach(enum gs_function function, const gs_device *devic
     if (device->kind != NULL ? is_of_kind : gs_memory_only_of(memory) == NULL)
         return ZE_RESULT_SUCCESS;
     return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                   "%s: the device does not reach the memory of ze_image_pitched_exp_desc_t; allocate it for the device",
+                   "%s: the device does not reach this memory; allocate it for the device",
                    gs_function_names[function]);
 }
 

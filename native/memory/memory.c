@@ -219,6 +219,9 @@ static void release(gs_allocation *allocation) {
         gs_device_memory_remove(allocation->base);
     if (allocation->backing == GS_BACKING_BLOCK)
         gs_uninitialised_forget(allocation->base, allocation->span);
+    bool is_attached = allocation->backing == GS_BACKING_FILE || allocation->backing == GS_BACKING_SYSTEM;
+    if (is_attached && allocation->owner != NULL)
+        allocation->owner->kind->detach(allocation->owner, allocation->base);
     if (allocation->backing == GS_BACKING_KIND) {
         unmake(allocation);
     } else if (allocation->backing == GS_BACKING_FILE) {

@@ -11,6 +11,7 @@
 #include "memory/memory.h"
 #include "memory/memory_file.h"
 #include "memory/resources.h"
+#include "objects/device_kind.h"
 #include "runtime/queue.h"
 #include "threads/affinity.h"
 
@@ -19,7 +20,7 @@ GS_EXPORT bool gs_allocation_find(const gs_context *context, const void *pointer
     const gs_allocation *found = gs_allocation_at(context, pointer);
     if (found != NULL)
         *facts = (gs_allocation_facts){(uintptr_t)found->base, found->size, (uintptr_t)found->device, found->type,
-                                       found->id, found->fd, found->imported, found->owner != NULL};
+                                       found->id, found->fd, found->imported, found->backing == GS_BACKING_KIND};
     gs_memory_unlock();
     return found != NULL;
 }
@@ -118,6 +119,18 @@ static void *map_file(int fd, uint64_t span, uint64_t alignment) {
     return base;
 }
 
+/* Has the context's GPU reach memory of the host that came from elsewhere. If it cannot, copies do all the same. */
+static void attach(gs_allocation *request) {
+    gs_device *device = request->device == NULL ? gs_context_needs_kind(request->context) : NULL;
+    if (device != NULL && device->kind->attach(device, request->base, request->span))
+        request->owner = device;
+}
+
+static void detach(const gs_allocation *request) {
+    if (request->owner != NULL)
+        request->owner->kind->detach(request->owner, request->base);
+}
+
 /* Maps `size` bytes of a file as an allocation. The descriptor is duplicated; the caller keeps its own. */
 GS_EXPORT ze_result_t gs_allocation_import(gs_context *context, gs_device *device, int fd, uint64_t size,
                                            uint64_t alignment, bool from_ipc, void **pointer) {
@@ -135,8 +148,13 @@ GS_EXPORT ze_result_t gs_allocation_import(gs_context *context, gs_device *devic
         result = gs_fail_errno(errno, "a file of memory cannot be mapped");
     else if (base == NULL)
         result = gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "file descriptor %d cannot be mapped as memory that is read and written", fd);
-    else if ((result = gs_allocation_enter(&request)) != ZE_RESULT_SUCCESS)
-        munmap(base, request.span);
+    else {
+        attach(&request);
+        if ((result = gs_allocation_enter(&request)) != ZE_RESULT_SUCCESS) {
+            detach(&request);
+            munmap(base, request.span);
+        }
+    }
     if (result == ZE_RESULT_SUCCESS) {
         *pointer = base;
         gs_memory_count_shared(&request, 1);
@@ -151,8 +169,13 @@ GS_EXPORT ze_result_t gs_allocation_import(gs_context *context, gs_device *devic
 
 /* Makes the caller's own memory known as a host allocation. */
 GS_EXPORT ze_result_t gs_allocation_adopt(gs_context *context, void *memory, uint64_t size) {
-    return gs_allocation_enter(&(gs_allocation){.base = memory, .size = size, .span = size, .context = context,
-                                  .type = ZE_MEMORY_TYPE_HOST_IMPORTED, .backing = GS_BACKING_SYSTEM, .fd = -1});
+    gs_allocation request = {.base = memory, .size = size, .span = size, .context = context,
+                             .type = ZE_MEMORY_TYPE_HOST_IMPORTED, .backing = GS_BACKING_SYSTEM, .fd = -1};
+    attach(&request);
+    ze_result_t result = gs_allocation_enter(&request);
+    if (result != ZE_RESULT_SUCCESS)
+        detach(&request);
+    return result;
 }
 
 /* Makes mapped virtual memory known as an allocation. */

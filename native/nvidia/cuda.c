@@ -15,6 +15,10 @@ static bool find_functions(void *library, const char **missing) {
         return false;
     GS_CUDA_FUNCTIONS(FIND)
 #undef FIND
+    gs_cu.has_virtual_memory = true;
+#define FIND_IF_THERE(name, symbol, parameters) gs_cu.has_virtual_memory &= (*(void **)&gs_cu.name = dlsym(library, symbol)) != NULL;
+    GS_CUDA_VIRTUAL_MEMORY(FIND_IF_THERE)
+#undef FIND_IF_THERE
     *(void **)&gs_cu.write_word = dlsym(library, "cuStreamWriteValue32_v2");
     *(void **)&gs_cu.launch_with = dlsym(library, "cuLaunchKernelEx");
     *(void **)&gs_cu.capture_begin = dlsym(library, "cuStreamBeginCapture_v2");

@@ -18,6 +18,7 @@ typedef struct gs_cu_event *gs_cu_event;
 typedef struct gs_cu_graph *gs_cu_graph;
 typedef struct gs_cu_link *gs_cu_link;
 typedef struct gs_cu_graph_exec *gs_cu_graph_exec;
+typedef unsigned long long gs_cu_memory;
 
 enum {
     GS_CU_SUCCESS = 0,
@@ -32,6 +33,15 @@ enum {
     GS_CU_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
     GS_CU_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
     GS_CU_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
+
+    GS_CU_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102,
+
+    GS_CU_MEM_ALLOCATION_TYPE_PINNED = 1,
+    GS_CU_MEM_LOCATION_TYPE_DEVICE = 1,
+    GS_CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0,
+    GS_CU_MEM_ACCESS_PROT_NONE = 0,
+    GS_CU_MEM_ACCESS_PROT_READ = 1,
+    GS_CU_MEM_ACCESS_PROT_READWRITE = 3,
 
     GS_CU_FUNCTION_MAX_THREADS_PER_BLOCK = 0,
     GS_CU_FUNCTION_SHARED_SIZE_BYTES = 1,
@@ -49,6 +59,7 @@ enum {
     GS_CU_MEMORYTYPE_HOST = 1,
     GS_CU_MEMORYTYPE_UNIFIED = 4,
     GS_CU_MEMHOSTALLOC_PORTABLE = 1,
+    GS_CU_MEMHOSTREGISTER_PORTABLE = 1,
     GS_CU_MEM_ATTACH_GLOBAL = 1,
     GS_CU_STREAM_NON_BLOCKING = 1,
     GS_CU_EVENT_DEFAULT = 0,
@@ -80,6 +91,24 @@ typedef struct gs_cu_copy_2d {
     size_t destination_pitch;
     size_t width, height;
 } gs_cu_copy_2d;
+
+/* CUmemLocation, CUmemAllocationProp, CUmemAccessDesc */
+typedef struct gs_cu_location {
+    uint32_t type;
+    gs_cu_device device;
+} gs_cu_location;
+
+typedef struct gs_cu_memory_properties {
+    uint32_t type, handle_types;
+    gs_cu_location location;
+    void *of_windows;
+    uint8_t flags[8];
+} gs_cu_memory_properties;
+
+typedef struct gs_cu_memory_access {
+    gs_cu_location location;
+    uint32_t flags;
+} gs_cu_memory_access;
 
 /* CUlaunchAttribute and CUlaunchConfig */
 enum { GS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2 };
@@ -121,6 +150,9 @@ typedef struct gs_cu_launch_config {
     each(host_give, "cuMemFreeHost", (void *pointer))                                                                    \
     each(managed_take, "cuMemAllocManaged", (gs_cu_pointer * pointer, size_t bytes, unsigned flags))                     \
     each(copy_now, "cuMemcpy", (gs_cu_pointer to, gs_cu_pointer from, size_t bytes))                                     \
+    each(copy_from_device, "cuMemcpyDtoH_v2", (void *to, gs_cu_pointer from, size_t bytes))                              \
+    each(host_register, "cuMemHostRegister_v2", (void *pointer, size_t bytes, unsigned flags))                           \
+    each(host_unregister, "cuMemHostUnregister", (void *pointer))                                                        \
     each(copy, "cuMemcpyAsync", (gs_cu_pointer to, gs_cu_pointer from, size_t bytes, gs_cu_stream stream))               \
     each(copy_2d, "cuMemcpy2DAsync_v2", (const gs_cu_copy_2d *copy, gs_cu_stream stream))                                \
     each(fill_8, "cuMemsetD8Async", (gs_cu_pointer to, unsigned char value, size_t count, gs_cu_stream stream))          \
@@ -152,9 +184,27 @@ typedef struct gs_cu_launch_config {
     each(error_name, "cuGetErrorName", (gs_cu_result error, const char **name))                                          \
     each(error_sentence, "cuGetErrorString", (gs_cu_result error, const char **sentence))
 
+/* Those of newer drivers that come together: all or none. */
+#define GS_CUDA_VIRTUAL_MEMORY(each)                                                                                     \
+    each(address_reserve, "cuMemAddressReserve",                                                                         \
+         (gs_cu_pointer * start, size_t size, size_t alignment, gs_cu_pointer wish, unsigned long long flags))           \
+    each(address_free, "cuMemAddressFree", (gs_cu_pointer start, size_t size))                                           \
+    each(memory_granularity, "cuMemGetAllocationGranularity",                                                            \
+         (size_t * bytes, const gs_cu_memory_properties *properties, unsigned which))                                    \
+    each(memory_create, "cuMemCreate",                                                                                   \
+         (gs_cu_memory * made, size_t size, const gs_cu_memory_properties *properties, unsigned long long flags))        \
+    each(memory_release, "cuMemRelease", (gs_cu_memory memory))                                                          \
+    each(memory_map, "cuMemMap",                                                                                         \
+         (gs_cu_pointer start, size_t size, size_t offset, gs_cu_memory memory, unsigned long long flags))               \
+    each(memory_unmap, "cuMemUnmap", (gs_cu_pointer start, size_t size))                                                 \
+    each(memory_access, "cuMemSetAccess",                                                                                \
+         (gs_cu_pointer start, size_t size, const gs_cu_memory_access *wanted, size_t count))
+
 typedef struct gs_cuda {
 #define GS_MEMBER(name, symbol, parameters) gs_cu_result(*name) parameters;
     GS_CUDA_FUNCTIONS(GS_MEMBER)
+    GS_CUDA_VIRTUAL_MEMORY(GS_MEMBER)
+    bool has_virtual_memory;
 #undef GS_MEMBER
     /* Newer drivers have this one: writes a word when the stream has come there. Else NULL. */
     gs_cu_result (*write_word)(gs_cu_stream stream, gs_cu_pointer at, uint32_t value, unsigned flags);

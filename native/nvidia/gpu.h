@@ -43,6 +43,9 @@ void gs_gpu_lose(gs_gpu *gpu, gs_context *context, gs_cu_result error, const cha
 ze_result_t gs_gpu_allocate(gs_device *device, gs_allocation *request, size_t alignment);
 void gs_gpu_release(gs_device *device, gs_allocation *allocation);
 bool gs_gpu_transfer(gs_device *device, void *to, const void *from, uint64_t size);
+bool gs_gpu_peek(gs_device *device, void *to, uint64_t from, uint64_t size);
+bool gs_gpu_attach(gs_device *device, void *start, uint64_t size);
+void gs_gpu_detach(gs_device *device, void *start);
 void gs_gpu_open_pools(gs_gpu *gpu);
 void gs_gpu_forget_memory(gs_gpu *gpu);
 

@@ -90,6 +90,15 @@ static void place_implicit(const gs_gpu_code *code, const gs_dispatch *dispatch,
     put(parameters, code->print_buffer, &print_buffer, sizeof print_buffer);
 }
 
+/* More local memory than this has to be asked for before a launch. Functions of which that was asked take longer to launch. */
+enum { PLENTY_OF_LOCAL_MEMORY = 48 << 10 };
+
+static void allow(const gs_code *code, uint32_t dynamic) {
+    if (code->local_bytes + dynamic > PLENTY_OF_LOCAL_MEMORY)
+        gs_cu.function_set((gs_cu_function)(uintptr_t)code->gpu->function, GS_CU_FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                           (int)dynamic);
+}
+
 static gs_cu_result start(gs_cu_stream stream, const gs_launch *launch, const gs_dispatch *dispatch, char *parameters) {
     const gs_gpu_code *code = launch->code->gpu;
     gs_cu_function function = (gs_cu_function)(uintptr_t)code->function;
@@ -98,6 +107,7 @@ static gs_cu_result start(gs_cu_stream stream, const gs_launch *launch, const gs
     const uint32_t counts[3] = {(uint32_t)dispatch->group_counts[0], (uint32_t)dispatch->group_counts[1],
                                 (uint32_t)dispatch->group_counts[2]};
     const uint32_t *size = dispatch->group_size, shared = dynamic_bytes(launch->code, dispatch->local_bytes);
+    allow(launch->code, shared);
     if (!launch->cooperative)
         return gs_cu.launch(function, counts[0], counts[1], counts[2], size[0], size[1], size[2], shared, stream, NULL,
                             bytes > 0 ? extra : NULL);
@@ -139,7 +149,7 @@ static gs_cu_result start_and_print(gs_gpu *gpu, gs_cu_stream stream, const gs_l
             result = gs_cu.copy_now((gs_cu_pointer)(uintptr_t)(records + 1), at + sizeof head, used);
             records->used = result == GS_CU_SUCCESS ? head.used : 0;
         }
-        gs_print_end(records, launch->code);
+        gs_print_end(records, launch->code, gpu->device);
     }
     gs_pool_give(&gpu->memory, buffer, span);
     return result;
@@ -208,6 +218,7 @@ uint32_t gs_gpu_most_groups(const gs_device *device, const gs_code *code, uint64
     const uint32_t *size = code->group_size;
     if (gs_cu.launch_with == NULL || !gs_gpu_enter(gpu))
         return 0;
+    allow(code, dynamic_bytes(code, gs_align_local(local_bytes)));
     gs_cu.occupancy(&blocks, (gs_cu_function)(uintptr_t)code->gpu->function, (int)(size[0] * size[1] * size[2]),
                     dynamic_bytes(code, gs_align_local(local_bytes)));
     gs_gpu_leave(gpu);

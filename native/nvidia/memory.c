@@ -115,3 +115,32 @@ bool gs_gpu_transfer(gs_device *device, void *to, const void *from, uint64_t siz
     gs_gpu_lose(gpu, NULL, result, what);
     return false;
 }
+
+bool gs_gpu_peek(gs_device *device, void *to, uint64_t from, uint64_t size) {
+    gs_gpu *gpu = gs_gpu_of(device);
+    if (!gs_gpu_enter(gpu))
+        return false;
+    gs_cu_result result = gs_cu.copy_from_device(to, from, size);
+    gs_gpu_leave(gpu);
+    return result == GS_CU_SUCCESS;
+}
+
+/* --- Memory of the host that came from elsewhere --------------------------------------------------------- */
+
+/* Pages of the program, or of a file. They stay where they are as long as the GPU may use them. */
+bool gs_gpu_attach(gs_device *device, void *start, uint64_t size) {
+    gs_gpu *gpu = gs_gpu_of(device);
+    if (!gs_gpu_enter(gpu))
+        return false;
+    gs_cu_result result = gs_cu.host_register(start, size, GS_CU_MEMHOSTREGISTER_PORTABLE);
+    gs_gpu_leave(gpu);
+    return result == GS_CU_SUCCESS;
+}
+
+void gs_gpu_detach(gs_device *device, void *start) {
+    gs_gpu *gpu = gs_gpu_of(device);
+    if (gpu->is_lost || !gs_gpu_enter(gpu))
+        return;
+    gs_cu.host_unregister(start);
+    gs_gpu_leave(gpu);
+}

@@ -72,13 +72,12 @@ GS_EXPORT void gs_gpu_module_unload(gs_device *device, void *module, uint32_t ge
 }
 
 /* A kernel, or 0 if there is none of that name. `facts`: the most work-items of a group, registers, bytes of local memory
- * that are the code's own, and bytes of private memory; the code may ask for as much local memory as the GPU has. */
+ * that are the code's own, and bytes of private memory. */
 GS_EXPORT void *gs_gpu_function(gs_device *device, void *module, const char *name, uint32_t facts[4]) {
     gs_gpu *gpu = gs_gpu_of(device);
     static const int attributes[] = {GS_CU_FUNCTION_MAX_THREADS_PER_BLOCK, GS_CU_FUNCTION_NUM_REGS,
                                      GS_CU_FUNCTION_SHARED_SIZE_BYTES, GS_CU_FUNCTION_LOCAL_SIZE_BYTES};
     gs_cu_function function = NULL;
-    int most = 0;
     if (!gs_gpu_enter(gpu))
         return NULL;
     if (gs_cu.module_function(&function, module, name) != GS_CU_SUCCESS)
@@ -88,9 +87,6 @@ GS_EXPORT void *gs_gpu_function(gs_device *device, void *module, const char *nam
         gs_cu.function_attribute(&value, attributes[each], function);
         facts[each] = (uint32_t)value;
     }
-    gs_cu.device_attribute(&most, GS_CU_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, gpu->number);
-    if (function != NULL && (uint32_t)most > facts[2])
-        gs_cu.function_set(function, GS_CU_FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES, most - (int)facts[2]);
     gs_gpu_leave(gpu);
     return function;
 }

@@ -67,13 +67,15 @@ bool gs_gpu_works_on_host(const gs_gpu *gpu, const gs_command *command) {
     }
 }
 
+static bool overlaps(const gs_command *command);
+
 /* Memory that the CUDA driver does not know is copied by the calling thread, when the stream has come there. */
 bool gs_gpu_returns_at_once(const gs_gpu *gpu, const gs_command *command) {
     if (gs_gpu_works_on_host(gpu, command))
         return false;
     switch (command->operation) {
     case GS_COPY:
-        return is_known(command->copy.destination) && is_known(command->copy.source);
+        return is_known(command->copy.destination) && is_known(command->copy.source) && !overlaps(command);
     case GS_COPY_REGION:
         return is_known(command->region.destination) && is_known(command->region.source);
     case GS_FILL:
@@ -83,6 +85,36 @@ bool gs_gpu_returns_at_once(const gs_gpu *gpu, const gs_command *command) {
     default:
         return true;
     }
+}
+
+/* --- Copies -------------------------------------------------------------------------------------------- */
+
+static bool overlaps(const gs_command *command) {
+    const char *to = command->copy.destination, *from = command->copy.source;
+    return to != from && to < from + command->copy.size && from < to + command->copy.size;
+}
+
+/* As if through a buffer, piece by piece, beginning where the destination has nothing of the source that is still needed. */
+static gs_cu_result copy_overlapping(gs_gpu *gpu, gs_cu_stream stream, const gs_command *command) {
+    const uint64_t size = command->copy.size, most = UINT64_C(16) << 20;
+    const bool backwards = (const char *)command->copy.destination > (const char *)command->copy.source;
+    const gs_cu_pointer to = address(command->copy.destination), from = address(command->copy.source);
+    uint64_t span;
+    char *buffer;
+    gs_cu_result result = gs_pool_take(&gpu->memory, size < most ? size : most, 0, &buffer, &span);
+    if (result != GS_CU_SUCCESS)
+        return result;
+    for (uint64_t done = 0, piece; done < size && result == GS_CU_SUCCESS; done += piece) {
+        piece = size - done < most ? size - done : most;
+        const uint64_t start = backwards ? size - done - piece : done;
+        result = gs_cu.copy(address(buffer), from + start, piece, stream);
+        if (result == GS_CU_SUCCESS)
+            result = gs_cu.copy(to + start, address(buffer), piece, stream);
+    }
+    if (result == GS_CU_SUCCESS)
+        result = gs_cu.stream_wait(stream);
+    gs_pool_give(&gpu->memory, buffer, span);
+    return result;
 }
 
 /* --- Regions ------------------------------------------------------------------------------------------- */
@@ -176,6 +208,8 @@ gs_cu_result gs_gpu_issue(gs_gpu *gpu, gs_cu_stream stream, const gs_command *co
     case GS_COPY:
         if (command->copy.size == 0)
             return GS_CU_SUCCESS;
+        if (overlaps(command))
+            return copy_overlapping(gpu, stream, command);
         return gs_cu.copy(address(command->copy.destination), address(command->copy.source), command->copy.size, stream);
     case GS_COPY_REGION:
         return copy_region(&command->region, stream);

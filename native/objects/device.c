@@ -56,6 +56,9 @@ gs_device *gs_context_needs_kind(const gs_context *context) {
     return NULL;
 }
 
+/* The same for Python. */
+GS_EXPORT gs_device *gs_context_gpu(const gs_context *context) { return gs_context_needs_kind(context); }
+
 /* Says which part of the machine a device is, so that other processes know it: `subdevice` is -1 for a whole one. */
 GS_EXPORT void gs_device_locate(gs_device *device, uint32_t number, int32_t subdevice) {
     device->activity->device = number;

@@ -22,6 +22,13 @@ struct gs_device_kind {
     /* Copies bytes between any two places, now. False: it failed, and nobody can say how much was copied. */
     bool (*transfer)(gs_device *device, void *to, const void *from, uint64_t size);
 
+    /* Copies bytes of the device's memory to the host. False, and nothing is lost, if an address leads nowhere. */
+    bool (*peek)(gs_device *device, void *to, uint64_t from, uint64_t size);
+
+    /* Has the device reach memory of the host, all of whose pages belong to one allocation, and ends that. */
+    bool (*attach)(gs_device *device, void *start, uint64_t size);
+    void (*detach)(gs_device *device, void *start);
+
     /* Executes commands of a queue until there are none, on the one thread that executes the queue. Or until `done(state)` or
      * a command that waits for something; with `done` NULL, until what is under way takes long. Then true, and the caller, who
      * still executes the queue, hands it over, with what is still under way (queue->under_way). */

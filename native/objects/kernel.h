@@ -159,6 +159,6 @@ void *gs_kernel_new(gs_module *module, gs_entry_point *entry_point);
 /* print.c: where a launch prints to, and turning that into text on standard output when it has ended. */
 enum { GS_PRINT_BYTES = 4 << 20 }; /* printfBufferSize of the device's module properties */
 void *gs_print_begin(void);
-void gs_print_end(void *buffer, const gs_code *code);
+void gs_print_end(void *buffer, const gs_code *code, gs_device *device); /* `device`: where strings are, NULL: here */
 
 #endif

@@ -380,7 +380,7 @@ static void perform_one(const gs_launch *launch, gs_device *device) {
     if (wishes != 0)
         gs_variant_request(job.code, wishes);
     if (dispatch.print_buffer != NULL)
-        gs_print_end(dispatch.print_buffer, job.code);
+        gs_print_end(dispatch.print_buffer, job.code, NULL);
     if (job.code->site_count > 0)
         gs_launch_check_end(&dispatch, launch);
 }

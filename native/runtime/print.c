@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "faults/fault.h"
+#include "objects/device_kind.h"
 #include "objects/kernel.h"
 #include "threads/lock.h"
 
@@ -71,6 +72,7 @@ typedef struct conversion {
 
 typedef struct words {
     const uint64_t *next, *end;
+    gs_device *device; /* whose memory strings are in; NULL: the host's */
 } words;
 
 /* Takes what a width, precision or vector size is made of. */
@@ -134,15 +136,39 @@ static void look_at(void *string, uint64_t most) {
         at++;
 }
 
-static const char *string_at(const conversion *as, uint64_t word) {
+/* A string in the memory of another device than the CPU, which ends with what that lets be read. Called with stdout locked. */
+static const char *string_there(gs_device *device, uint64_t word, uint64_t most) {
+    enum { LONGEST = 1 << 16, PIECE = 64 };
+    static char text[LONGEST + 1];
+    uint64_t length = 0, limit = most < LONGEST ? most : LONGEST, piece = PIECE;
+    bool is_there = limit == 0;
+    while (length < limit && piece > 0) {
+        uint64_t wanted = piece < limit - length ? piece : limit - length;
+        if (!device->kind->peek(device, text + length, word + length, wanted)) {
+            piece = wanted / 2; /* less may be there: it ends where a variable does */
+            continue;
+        }
+        uint64_t found = strnlen(text + length, wanted);
+        is_there = true;
+        length += found;
+        if (found < wanted)
+            break;
+    }
+    text[length] = 0;
+    return is_there ? text : "(nowhere)";
+}
+
+static const char *string_at(const conversion *as, uint64_t word, gs_device *device) {
     const char *point = strchr(as->text, '.');
     uint64_t most = point != NULL ? strtoul(point + 1, NULL, 10) : SIZE_MAX;
     if (word == 0)
         return "(null)";
+    if (device != NULL)
+        return string_there(device, word, most);
     return gs_guard(look_at, (void *)(uintptr_t)word, most, NULL) ? (const char *)(uintptr_t)word : "(nowhere)";
 }
 
-static void print_component(const conversion *as, uint64_t word) {
+static void print_component(const conversion *as, uint64_t word, gs_device *device) {
     char text[sizeof as->text + 4];
     double number;
     switch (as->letter) {
@@ -164,7 +190,7 @@ static void print_component(const conversion *as, uint64_t word) {
         break;
     case 's':
         snprintf(text, sizeof text, "%ss", as->text);
-        printf(text, string_at(as, word));
+        printf(text, string_at(as, word, device));
         break;
     case 'p':
         snprintf(text, sizeof text, "%sp", as->text);
@@ -182,7 +208,7 @@ static void print_conversion(const conversion *as, words *arguments) {
     for (uint32_t each = 0; each < as->components && arguments->next < arguments->end; each++) {
         if (each > 0)
             putchar(',');
-        print_component(as, *arguments->next++);
+        print_component(as, *arguments->next++, arguments->device);
     }
 }
 
@@ -206,7 +232,7 @@ static void print_record(const char *format, words arguments) {
 }
 
 /* A call that found no room has moved `used` beyond it and written nothing: its place reads as zero. */
-void gs_print_end(void *given, const gs_code *code) {
+void gs_print_end(void *given, const gs_code *code, gs_device *device) {
     print_buffer *buffer = given;
     if (buffer == &no_capacity)
         return;
@@ -220,7 +246,7 @@ void gs_print_end(void *given, const gs_code *code) {
             found->format >= code->format_count)
             break;
         const uint64_t *end = (const uint64_t *)((const char *)found + found->bytes);
-        print_record(code->formats[found->format], (words){found->words, end});
+        print_record(code->formats[found->format], (words){found->words, end, device});
         place += found->bytes;
     }
     fflush(stdout);

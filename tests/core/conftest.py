@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -20,7 +21,8 @@ def warm_core(warm_driver: None) -> None:
     """Makes what is made only once: objects of drivers and parts, the memory of counters."""
     with gs.Context(gs.devices()[0]) as context:
         gs.Event.counter_based(context).close()
-    gs.devices()[0].sysman.snapshot()
+    with suppress(gs.UnsupportedFeature, gs.DependencyUnavailable):
+        gs.devices()[0].sysman.snapshot()
     gs.default_context().default_list()
 
 

@@ -117,20 +117,28 @@ class Calls:
         )
         check(ze.zeCommandListAppendSignalEvent(self.immediate, self.counter_event))
         self.closed_list = close_list(bench.list(flags=ze.ZE_COMMAND_LIST_FLAG_EXP_CLONEABLE))
+        self.page = self._page()
         self.reserved = self._reserve()
         self.physical = self._physical()
 
+    def _page(self) -> int:
+        """Bytes of a page of virtual memory."""
+        page = ctypes.c_size_t()
+        context, device = self.bench.context, self.bench.device
+        check(ze.zeVirtualMemQueryPageSize(context, device, PAGE, ctypes.byref(page)))
+        return page.value
+
     def _reserve(self) -> int:
         return self.bench._made(
-            lambda start: int(ze.zeVirtualMemFree(self.bench.context, start, 4 * PAGE)),
+            lambda start: int(ze.zeVirtualMemFree(self.bench.context, start, 4 * self.page)),
             ze.zeVirtualMemReserve,
             self.bench.context,
             None,
-            4 * PAGE,
+            4 * self.page,
         )
 
     def _physical(self) -> int:
-        description = ze.ze_physical_mem_desc_t(size=2 * PAGE)
+        description = ze.ze_physical_mem_desc_t(size=2 * self.page)
         return self.bench._made(
             lambda handle: int(ze.zePhysicalMemDestroy(self.bench.context, handle)),
             ze.zePhysicalMemCreate,
@@ -291,7 +299,7 @@ class Calls:
 
 
 def _pages(calls: Calls) -> dict[str, Any]:
-    return {"ptr": calls.reserved, "size": PAGE}
+    return {"ptr": calls.reserved, "size": calls.page}
 
 
 def _ipc_memory(calls: Calls) -> Any:
@@ -407,7 +415,7 @@ _SPECIAL: dict[str, Callable[[Calls], dict[str, Any]]] = {
     "zeDriverGetExtensionFunctionAddress": lambda _: {"name": b"zeDriverGetApiVersion"},
     "zeEventPoolCreate": lambda _: {"desc": ze.ze_event_pool_desc_t(count=1)},
     "zeEventCreate": lambda _: {"desc": ze.ze_event_desc_t(index=1)},
-    "zePhysicalMemCreate": lambda _: {"desc": ze.ze_physical_mem_desc_t(size=PAGE)},
+    "zePhysicalMemCreate": lambda calls: {"desc": ze.ze_physical_mem_desc_t(size=calls.page)},
     "zeEventPoolPutIpcHandle": lambda calls: {"hIpc": _ipc_pool(calls)},
     "zeEventPoolOpenIpcHandle": lambda calls: {"hIpc": _ipc_pool(calls)},
     "zeEventCounterBasedOpenIpcHandle": lambda calls: {"hIpc": _ipc_event(calls)},
@@ -419,7 +427,7 @@ _SPECIAL: dict[str, Callable[[Calls], dict[str, Any]]] = {
     "zeMemSetAtomicAccessAttributeExp": lambda calls: {"ptr": calls.shared},
     "zeMemGetAtomicAccessAttributeExp": lambda calls: {"ptr": calls.shared},
     "zeVirtualMemReserve": lambda _: {"pStart": None},
-    "zeVirtualMemFree": lambda calls: {"ptr": calls.reserved, "size": 4 * PAGE},
+    "zeVirtualMemFree": lambda calls: {"ptr": calls.reserved, "size": 4 * calls.page},
     "zeVirtualMemMap": _pages,
     "zeVirtualMemUnmap": _pages,
     "zeVirtualMemSetAccessAttribute": _pages,

@@ -7,6 +7,12 @@ from fnmatch import fnmatchcase
 
 OF_THE_CPU = "it is about the CPU as a device"
 TOUCHES = "the host touches device memory"
+FAULTS = "a fault of a GPU is told in other words, and takes the GPU from its process"
+AT_ONCE = "it expects work to be done when a call returns, or soon after"
+NOT_THERE = "a GPU has no native binaries, function pointers or memory that processes share"
+PAGES = "it expects pages of 4 KiB, or alignments that NVIDIA's driver does not have"
+ALL_MEMORY = "it takes nearly all memory of the device, which other processes use, too"
+SYSTEM_MEMORY = "its kernels use memory of the program that no allocation is"
 FAKE_COMPILER = "its kernels are the machine code of a fake compiler"
 
 NOT_FOR_GPUS: dict[str, tuple[str, ...]] = {
@@ -16,8 +22,79 @@ NOT_FOR_GPUS: dict[str, tuple[str, ...]] = {
         "tests/driver/memory/test_topology_memory.py",
         "tests/driver/lists/test_queues_devices.py",
         "tests/driver/lists/test_queues_priorities.py",
+        "tests/driver/errors/test_exhaustion_threads.py",
+        "tests/driver/graphs/test_graphs_devices.py",
+        "tests/driver/launches/test_kernels_compiled.py::test_properties_are_true",
+        "tests/driver/images/test_images.py::test_an_image_is_device_memory",
+        "tests/driver/memory/test_copies.py::test_prefetch_brings_in_untouched_pages",
+        "tests/driver/memory/test_memory_virtual.py::test_page_sizes",
+        "tests/core/test_sysman*",
+        "tests/core/test_topology.py",
+        "tests/core/test_drivers.py::test_sub_devices_know_their_root",
+        "tests/core/test_drivers.py::test_devices_are_told_apart_by_what_they_show",
+        "tests/core/test_defaults.py::test_forked_process_has_own_default_context",
+        "tests/core/test_public.py",
+    ),
+    FAULTS: (
+        "tests/driver/launches/test_faults*",
+        "tests/core/test_errors.py::test_kernel_fault_loses_only_its_own_context",
+        "tests/core/test_errors.py::test_launch_describes_kernel_compile_failure",
+    ),
+    AT_ONCE: (
+        "tests/driver/lists/test_queues.py::test_short_list*",
+        "tests/driver/graphs/test_graphs_events.py::test_event_reset_in_graph_waits_for_outside",
+        "tests/core/test_command_list.py::test_what_was_used_is_let_go_without_waiting",
+    ),
+    NOT_THERE: (
+        "tests/driver/modules/test_native_binaries.py",
+        "tests/driver/launches/test_kernels_compiled.py::test_a_native_binary*",
+        "tests/driver/launches/test_kernels_compiled.py::test_damaged_native_binary*",
+        "tests/driver/launches/test_kernels_compiled.py::test_specialization_constant_replaces*",
+        "tests/core/test_defaults.py::test_a_kernel_shows_its_signature",
+        "tests/core/test_launch_arguments.py::test_native_module*",
+        "tests/driver/memory/test_memory_ipc*",
+        "tests/core/test_sharing.py::test_memory_and_events_of_another_process",
+        "tests/core/test_sharing.py::test_opened_ipc_memory_keeps_size_and_type",
+        "tests/core/test_sharing.py::test_handles_that_are_wrong",
+        "tests/core/test_sharing.py::test_a_kernel_works_on_a_file?1-False",
+        "tests/core/test_sharing.py::test_a_kernel_works_on_a_file?2-False",
+        "tests/core/test_sharing.py::test_an_image_goes_out_and_comes_in",
+        "tests/driver/errors/test_bad_input.py::*IpcHandle*",
+        "tests/driver/events/test_external_semaphores.py::test_a_waiting_queue_holds_up_nobody",
+        "tests/driver/events/test_external_semaphores.py::test_a_lost_context_waits_no_longer",
+        "tests/driver/images/test_external_images.py",
+        "tests/driver/memory/test_external_memory.py",
+        "tests/driver/errors/test_locks.py::test_ipc_share_during_kernel_blocks_nobody",
+    ),
+    PAGES: (
+        "tests/core/test_virtual_memory.py",
+        "tests/driver/errors/test_bad_input_in_use.py::test_mapped_physical_memory_refuses_destroy",
+        "tests/driver/errors/test_bad_input_structs.py::test_create_ignores_looping_or_unknown_chain",
+        "tests/driver/memory/test_memory.py::test_alignment?host-2",
+        "tests/driver/memory/test_memory.py::test_alignment?local-2",
+        "tests/driver/memory/test_memory.py::test_alignment?shared-2",
+        "tests/driver/memory/test_memory.py::test_reused_block_of_large_alignment_is_whole",
+    ),
+    ALL_MEMORY: (
+        "tests/driver/memory/test_memory_free.py::test_freed_memory_returns_to_device",
+        "tests/driver/memory/test_memory_free.py::test_a_context_takes_its_memory_with_it",
+    ),
+    SYSTEM_MEMORY: (
+        "tests/core/test_launch_arguments.py::test_arrays_are_memory_too",
+        "tests/core/test_types.py::test_memory_of_records",
+        "tests/core/test_types.py::test_bfloat16_of_ml_dtypes",
     ),
     TOUCHES: (
+        "tests/driver/launches/test_kernels_compiled.py::test_variables_of_a_module",
+        "tests/driver/memory/test_memory_virtual.py::test_mapped_memory_works_for_host_and_device",
+        "tests/driver/memory/test_memory_virtual.py::test_unmapped_physical_memory_keeps_contents",
+        "tests/driver/memory/test_memory_virtual.py::test_one_physical_memory_at_two_addresses",
+        "tests/driver/memory/test_memory_virtual.py::test_a_sparse_reservation",
+        "tests/driver/memory/test_memory_virtual.py::test_a_mapping_grows_page_by_page",
+        "tests/driver/memory/test_memory_virtual.py::test_reservation_grows_at_following_address",
+        "tests/driver/memory/test_memory_virtual.py::test_access_is_enforced",
+        "tests/driver/memory/test_memory_virtual.py::test_mapping_what_is_mapped_is_refused",
+        "tests/driver/memory/test_memory_virtual.py::test_mem_free_of_mapped_memory_is_refused",
         "tests/driver/images/test_external_images.py::test_exports_of_images_that_are_refused",
         "tests/driver/images/test_images.py::test_an_image_outlives_its_context",
         "tests/driver/images/test_images.py::test_extents_and_pitches",

@@ -44,7 +44,7 @@ def _kernel(program: Program, name: str) -> PtxKernel:
         arguments.append(PtxArgument(given.kind, offset, size, size))
         offset += size
     offset = -(-offset // 8) * 8
-    prints = name == "say"
+    prints = name in ("say", "tell")
     implicit = {key: offset + place for key, (place, _) in IMPLICIT.items()}
     if not prints:
         del implicit["print_buffer"]
@@ -71,7 +71,7 @@ def compile_program(program: Program, kernels: object = None) -> PtxModule:
     entries = "".join(f".entry {name}()\n" for name in program.kernel_names)
     places = "".join(f".global {name} {size}\n" for name, (_, size) in variables.items())
     made = {name: _kernel(program, name) for name in program.kernel_names}
-    return PtxModule(version + places + entries, made, variables, (b"number %d\n",))
+    return PtxModule(version + places + entries, made, variables, (b"number %d\n", b"text %s\n"))
 
 
 def install() -> None:

@@ -93,6 +93,9 @@ def imported_fd(next_struct: int, size: int) -> int:
     return int(request.fd)
 
 
+NO_FILE_ON_GPU = "memory of a file descriptor cannot become memory of an NVIDIA GPU"
+
+
 def refuse_gpu(device: int, sentence: str) -> None:
     """For what only the CPU's devices can do."""
     if device and platform.device(device).gpu is not None:
@@ -107,7 +110,7 @@ def zeMemAllocDevice(
     hContext: int, device_desc: int, size: int, alignment: int, hDevice: int, pptr: int
 ) -> None:
     descriptor = ze.ze_device_mem_alloc_desc_t.from_address(device_desc)
-    refuse_gpu(hDevice, "memory of a file descriptor cannot become memory of an NVIDIA GPU")
+    refuse_gpu(hDevice, NO_FILE_ON_GPU)
     fd = imported_fd(descriptor.pNext or 0, size)
     if fd < 0:
         raise Failure(

@@ -41,7 +41,7 @@ def zeMemGetAllocProperties(
 
 def _file_of(context: int, found: AllocationFacts) -> int:
     physical = virtual_memory.physical_at(context, found.base)
-    return physical.fd if physical else external_memory.shared_fd(context, found)
+    return physical.file() if physical else external_memory.shared_fd(context, found)
 
 
 def _write_sub_allocation(address: int, found: AllocationFacts) -> None:
@@ -63,7 +63,9 @@ def _write_ipc_handle(context: int, pointer: int, handle: int) -> None:
     physical = virtual_memory.physical_at(context, pointer)
     if physical is not None:
         on_host = int(physical.device == 0)
-        ipc.write_handle(handle, ipc.SharedFile(ipc.MEMORY, physical.fd, physical.size, on_host))
+        ipc.write_handle(
+            handle, ipc.SharedFile(ipc.MEMORY, physical.file(), physical.size, on_host)
+        )
         return
     found = native.allocation(context, pointer)
     if found is None or found.base != pointer:

@@ -74,6 +74,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_event_pool_flags": (_U32, (_P,)),
     "gs_event_counter_based_flags": (_U32, (_P,)),
     "gs_context_uses_device": (_BOOL, (_P, _P)),
+    "gs_context_gpu": (_P, (_P,)),
     "gs_device_charge": (_U32, (_P, _U64)),
     "gs_device_uncharge": (None, (_P, _U64)),
     "gs_event_pool_fd": (_INT, (_P,)),
@@ -96,6 +97,14 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_gpu_free_memory": (_U64, (_P,)),
     "gs_gpu_module_build": (_U32, (_P, ctypes.c_char_p, _P, _U32, _P, _P)),
     "gs_gpu_module_drop": (None, (_P,)),
+    "gs_gpu_page_size": (_U64, (_P,)),
+    "gs_gpu_reserve": (_U64, (_P, _U64, _U64)),
+    "gs_gpu_unreserve": (None, (_P, _U64, _U64)),
+    "gs_gpu_pages_new": (_U32, (_P, _U64, _U64, _P)),
+    "gs_gpu_pages_end": (None, (_P,)),
+    "gs_gpu_pages_map": (_U32, (_P, _U64, _U64, _U64, _U32)),
+    "gs_gpu_pages_protect": (_U32, (_P, _U64, _U64, _U32)),
+    "gs_gpu_pages_unmap": (None, (_P, _U64, _U64)),
     "gs_gpu_module_load": (_U32, (_P, ctypes.c_char_p, _P, _U32, _P, _P)),
     "gs_gpu_module_unload": (None, (_P, _P, _U32)),
     "gs_gpu_function": (_P, (_P, _P, ctypes.c_char_p, _P)),
@@ -374,6 +383,11 @@ def say_errors(which: int) -> None:
 def context_uses_device(context: int, device: int) -> bool:
     """True if the context was created with the device or its parent."""
     return bool(_call("gs_context_uses_device", context, device))
+
+
+def context_gpu(context: int) -> int:
+    """The first GPU that a context uses, or 0."""
+    return _call("gs_context_gpu", context) or 0
 
 
 def device_charge(device: int, size: int) -> None:

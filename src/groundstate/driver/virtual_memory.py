@@ -1,20 +1,18 @@
 """Virtual memory: reserved addresses, physical memory, and what is mapped where.
 
-A reservation is a range of inaccessible pages. Physical memory is a memory file. Mapping lays pages
-of the file into the reservation; each range of it with one state is a segment.
+driver/reservation.py has the objects behind these functions.
 """
 
 from __future__ import annotations
 
-import ctypes
+import importlib
 import mmap
 import os
-from collections.abc import Callable
-from contextlib import suppress
 from threading import Lock
+from types import ModuleType
 
 from groundstate import ze
-from groundstate.driver import external_memory, native
+from groundstate.driver import external_memory, native, platform
 from groundstate.driver.api import (
     Failure,
     Handles,
@@ -23,138 +21,21 @@ from groundstate.driver.api import (
     write_u32,
     write_u64,
 )
+from groundstate.driver.reservation import (
+    Physical,
+    Reservation,
+    Segment,
+    give_to_host,
+    map_nothing,
+    map_segment,
+    protect,
+    release,
+    reserve,
+)
 
-_MAP_SHARED, _MAP_PRIVATE, _MAP_FIXED, _MAP_ANONYMOUS = 0x01, 0x02, 0x10, 0x20
-_MAP_NORESERVE, _MAP_FIXED_NOREPLACE = 0x4000, 0x100000
-_PROTECTION: dict[int, int] = {
-    ze.ZE_MEMORY_ACCESS_ATTRIBUTE_NONE: 0,
-    ze.ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE: mmap.PROT_READ | mmap.PROT_WRITE,
-    ze.ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY: mmap.PROT_READ,
-}
-
-_libc = ctypes.CDLL(None, use_errno=True)
-_libc.mmap.restype = ctypes.c_void_p
-_libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t) + (ctypes.c_int,) * 3 + (ctypes.c_long,)
-_libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
-_libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-
-
-class Physical:
-    """A physical memory object: pages in a memory file."""
-
-    __slots__ = ("context", "device", "fd", "identifier", "size")
-
-    def __init__(self, context: int, device: int, size: int, fd: int, identifier: int) -> None:
-        self.context = context
-        self.device = device
-        self.size = size
-        self.fd = fd
-        self.identifier = identifier
-
-
-class Segment:
-    """Pages of a reservation that share one state."""
-
-    __slots__ = ("access", "end", "offset", "physical", "start")
-
-    def __init__(
-        self,
-        start: int,
-        end: int,
-        access: int = ze.ZE_MEMORY_ACCESS_ATTRIBUTE_NONE,
-        physical: Physical | None = None,
-        offset: int = 0,
-    ) -> None:
-        self.start = start
-        self.end = end
-        self.access = access
-        self.physical = physical
-        self.offset = offset
-
-    def copy(self) -> Segment:
-        """The same, to be cut on its own."""
-        return Segment(self.start, self.end, self.access, self.physical, self.offset)
-
-    def continues(self, previous: Segment) -> bool:
-        """True if both show neighbouring pages of the same physical memory."""
-        distance = previous.end - previous.start
-        return self.physical is previous.physical and self.offset == previous.offset + distance
-
-
-class Reservation:
-    """A range of addresses, as segments without gaps."""
-
-    __slots__ = ("context", "end", "known", "segments", "start")
-
-    def __init__(self, context: int, start: int, end: int) -> None:
-        self.context = context
-        self.start = start
-        self.end = end
-        self.segments = [Segment(start, end)]
-        self.known: set[tuple[int, int, int]] = set()
-        """What native/memory/memory.c was told: start, size and device of each mapped range."""
-
-    def split_at(self, address: int) -> None:
-        """Makes sure that a segment starts at an address."""
-        for index, each in enumerate(self.segments):
-            if each.start < address < each.end:
-                offset = each.offset + address - each.start
-                rest = Segment(address, each.end, each.access, each.physical, offset)
-                each.end = address
-                self.segments.insert(index + 1, rest)
-                return
-
-    def cut(self, start: int, end: int) -> list[Segment]:
-        """The segments that make up exactly a range."""
-        self.split_at(start)
-        self.split_at(end)
-        return [each for each in self.segments if start <= each.start and each.end <= end]
-
-    def change(self, segment: Segment, show: Callable[[], None]) -> None:
-        """Replaces what was there and has the pages show it; all is as before if that fails."""
-        before = [each.copy() for each in self.segments]
-        try:
-            self.replace(segment)
-            show()
-        except BaseException:
-            self.segments = before
-            with suppress(Failure):  # what is not known now is told with the next change
-                self.tell_native()
-            raise
-
-    def replace(self, segment: Segment) -> None:
-        """Puts one segment in the place of what was there."""
-        self.split_at(segment.start)
-        self.split_at(segment.end)
-        outside = [
-            each for each in self.segments if each.end <= segment.start or each.start >= segment.end
-        ]
-        self.segments = sorted([*outside, segment], key=lambda each: each.start)
-        self.tell_native()
-
-    def mapped_ranges(self) -> set[tuple[int, int, int]]:
-        """Start, size and device of each range that one piece of physical memory lies behind."""
-        ranges: list[list[int]] = []
-        previous: Segment | None = None
-        for each in self.segments:
-            if each.physical is not None:
-                if previous is not None and each.continues(previous):
-                    ranges[-1][1] += each.end - each.start
-                else:
-                    ranges.append([each.start, each.end - each.start, each.physical.device])
-            previous = each
-        return {(start, size, device) for start, size, device in ranges}
-
-    def tell_native(self) -> None:
-        """Makes the mapped ranges known as allocations of the context."""
-        now = self.mapped_ranges()
-        for start, _, _ in self.known - now:
-            native.mapping_remove(self.context, start)
-        self.known &= now
-        for start, size, device in now - self.known:
-            native.mapping_add(self.context, device, start, size)
-            self.known.add((start, size, device))
-
+TYPE_CHECKING = False  # as in platform.py
+if TYPE_CHECKING:
+    from groundstate.driver.devices.nvidia.virtual_memory import GpuPages
 
 _lock = Lock()
 _reservations: dict[int, Reservation] = {}
@@ -211,38 +92,11 @@ def _check_size(size: int) -> None:
         )
 
 
-def _map(start: int, size: int, protection: int, flags: int, fd: int = -1, offset: int = 0) -> int:
-    """mmap; 0 on failure."""
-    address = _libc.mmap(start or None, size, protection, flags, fd, offset)
-    return 0 if address is None or address == ctypes.c_void_p(-1).value else int(address)
-
-
-def _map_nothing(start: int, size: int) -> None:
-    """Makes pages of a reservation inaccessible and gives their memory back."""
-    flags = _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_NORESERVE | _MAP_FIXED
-    if not _map(start, size, 0, flags):
-        raise Failure(ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "the system refuses another mapping")
-
-
-def _map_segment(segment: Segment, physical: Physical) -> None:
-    """Has the pages of a segment show its physical memory."""
-    size, flags = segment.end - segment.start, _MAP_SHARED | _MAP_FIXED
-    protection = _PROTECTION[segment.access]
-    if not _map(segment.start, size, protection, flags, physical.fd, segment.offset):
-        raise Failure(ze.ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, "the system refuses another mapping")
-
-
-def _protect(segment: Segment, access: int) -> None:
-    size = segment.end - segment.start
-    if _libc.mprotect(segment.start, size, _PROTECTION[access]) != 0:
-        raise Failure(ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "the system refuses another mapping")
-
-
 def _forget_dead_contexts() -> None:
     """Frees reservations whose context was destroyed without freeing them."""
     for start, each in list(_reservations.items()):
         if not native.is_live(each.context, "ze_context_handle_t"):
-            _release(each)
+            release(each)
             del _reservations[start]
     _free_unmapped()
 
@@ -252,16 +106,11 @@ def forget_context(context: int) -> None:
     with _lock:
         for start, reservation in list(_reservations.items()):
             if reservation.context == context:
-                _release(reservation)
+                release(reservation)
                 del _reservations[start]
         for handle, physical in list(_physicals.items()):
             if physical.context == context:
                 _end(handle)
-
-
-def _release(reservation: Reservation) -> None:
-    reservation.replace(Segment(reservation.start, reservation.end))
-    _libc.munmap(reservation.start, reservation.end - reservation.start)
 
 
 # --- Reservations -------------------------------------------------------------------------------
@@ -269,17 +118,23 @@ def _release(reservation: Reservation) -> None:
 
 @handler
 def zeVirtualMemQueryPageSize(hContext: int, hDevice: int, size: int, pagesize: int) -> None:
-    write_u64(pagesize, mmap.PAGESIZE)
+    is_gpu = platform.device(hDevice).gpu is not None
+    write_u64(pagesize, _gpu_memory().page_size(hDevice) if is_gpu else mmap.PAGESIZE)
 
 
 @handler
 def zeVirtualMemReserve(hContext: int, pStart: int, size: int, pptr: int) -> None:
     _check_pages(pStart, size)
-    flags = _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_NORESERVE
+    gpu = native.context_gpu(hContext)
     with _lock:
         _forget_dead_contexts()
-        start = _map(pStart, size, 0, flags | _MAP_FIXED_NOREPLACE) if pStart else 0
-        start = start or _map(0, size, 0, flags)
+        if gpu and size % _gpu_memory().page_size(gpu) == 0:
+            addresses = _gpu_memory().GpuAddresses(gpu, size, pStart)
+            start = addresses.start
+            _reservations[start] = Reservation(hContext, start, start + size, addresses)
+            write_pointer(pptr, start)
+            return
+        start = reserve(size, pStart)
         if not start:
             raise Failure(
                 ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
@@ -303,7 +158,7 @@ def zeVirtualMemFree(hContext: int, ptr: int, size: int) -> None:
                 f"a reservation is freed as a whole: {reservation.start:#x} with "
                 f"{reservation.end - reservation.start} bytes",
             )
-        _release(reservation)
+        release(reservation)
         del _reservations[ptr]
         _free_unmapped()
 
@@ -327,7 +182,6 @@ def zePhysicalMemCreate(hContext: int, hDevice: int, desc: int, phPhysicalMemory
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, "the context was created without this device"
         )
-    external_memory.refuse_gpu(hDevice, "NVIDIA GPUs have no physical memory to map yet")
     if descriptor.size % mmap.PAGESIZE:
         raise Failure(
             ze.ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
@@ -337,25 +191,38 @@ def zePhysicalMemCreate(hContext: int, hDevice: int, desc: int, phPhysicalMemory
     device = 0 if on_host else hDevice
     native.device_charge(device, descriptor.size)
     try:
-        fd = _memory_file(descriptor.size, descriptor.pNext or 0)
+        memory = _new_memory(device, descriptor.size, descriptor.pNext or 0)
     except BaseException:
         native.device_uncharge(device, descriptor.size)
         raise
     try:
         handle = native.object_new("ze_physical_mem_handle_t")
     except BaseException:
-        os.close(fd)
+        if isinstance(memory, int):
+            os.close(memory)
+        else:
+            memory.close()
         native.device_uncharge(device, descriptor.size)
         raise
     with _lock:
         identifier = next(_next_identifier)
-        _physicals[handle] = Physical(hContext, device, descriptor.size, fd, identifier)
+        _physicals[handle] = Physical(hContext, device, descriptor.size, memory, identifier)
     write_pointer(phPhysicalMemory, handle)
 
 
-def _memory_file(size: int, next_struct: int) -> int:
-    """A file of that size: a new one, or the one that the descriptor imports."""
+def _gpu_memory() -> ModuleType:
+    """What there is for GPUs, which is not imported without one."""
+    return importlib.import_module("groundstate.driver.devices.nvidia.virtual_memory")
+
+
+def _new_memory(device: int, size: int, next_struct: int) -> int | GpuPages:
+    """Pages of a GPU; or a file of that size: a new one, or the one that the descriptor imports."""
     imported = external_memory.imported_fd(next_struct, size)
+    if device and platform.device(device).gpu is not None:
+        if imported >= 0:
+            external_memory.refuse_gpu(device, external_memory.NO_FILE_ON_GPU)
+        pages: GpuPages = _gpu_memory().GpuPages(device, size)
+        return pages
     try:
         if imported >= 0:
             return os.dup(imported)
@@ -401,7 +268,7 @@ def _free_unmapped() -> None:
     }
     for physical in [each for each in _destroyed if each not in mapped]:
         _destroyed.remove(physical)
-        os.close(physical.fd)
+        physical.close()
         native.device_uncharge(physical.device, physical.size)
 
 
@@ -412,10 +279,26 @@ def zePhysicalMemGetProperties(hContext: int, hPhysicalMem: int, pMemProperties:
         physical = _physical(hContext, hPhysicalMem)
         properties.id, properties.size = physical.identifier, physical.size
         if properties.stype == ze.ZE_STRUCTURE_TYPE_PHYSICAL_MEM_PROPERTIES:
-            external_memory.answer_exports(properties.pNext or 0, lambda: physical.fd)
+            external_memory.answer_exports(properties.pNext or 0, physical.file)
 
 
 # --- Mapping ------------------------------------------------------------------------------------
+
+
+def _check_reach(
+    reservation: Reservation, physical: Physical, start: int, size: int, offset: int
+) -> None:
+    """A GPU maps its own pages at addresses that it has reserved, and the host at others."""
+    if physical.pages is not None:
+        physical.pages.check(start, size, offset)
+        if reservation.addresses is None:
+            raise Failure(
+                ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+                "the host uses these addresses, or they are not whole pages of the GPU; reserve "
+                "others for its memory",
+            )
+    elif reservation.addresses is not None:
+        give_to_host(reservation)
 
 
 @handler
@@ -432,13 +315,14 @@ def zeVirtualMemMap(
                 ze.ZE_RESULT_ERROR_INVALID_SIZE,
                 f"the physical memory has {physical.size} bytes, not {offset} + {size}",
             )
+        _check_reach(reservation, physical, ptr, size, offset)
         if any(each.physical for each in reservation.cut(ptr, ptr + size)):
             raise Failure(
                 ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
                 "part of the range is mapped already; call zeVirtualMemUnmap first",
             )
         segment = Segment(ptr, ptr + size, access, physical, offset)
-        reservation.change(segment, lambda: _map_segment(segment, physical))
+        reservation.change(segment, lambda: map_segment(segment, physical))
 
 
 @handler
@@ -446,7 +330,11 @@ def zeVirtualMemUnmap(hContext: int, ptr: int, size: int) -> None:
     _check_pages(ptr, size)
     with _lock:
         reservation = _reservation(hContext, ptr, size)
-        reservation.change(Segment(ptr, ptr + size), lambda: _map_nothing(ptr, size))
+        for each in reservation.segments:
+            if each.pages is not None and each.start < ptr + size and each.end > ptr:
+                each.pages.check(max(ptr, each.start), min(ptr + size, each.end))
+        before = [each.copy() for each in reservation.cut(ptr, ptr + size)]
+        reservation.change(Segment(ptr, ptr + size), lambda: map_nothing(before))
         _free_unmapped()
 
 
@@ -454,9 +342,13 @@ def zeVirtualMemUnmap(hContext: int, ptr: int, size: int) -> None:
 def zeVirtualMemSetAccessAttribute(hContext: int, ptr: int, size: int, access: int) -> None:
     _check_pages(ptr, size)
     with _lock:
-        for segment in _reservation(hContext, ptr, size).cut(ptr, ptr + size):
+        reservation = _reservation(hContext, ptr, size)
+        for each in reservation.segments:
+            if each.pages is not None and each.start < ptr + size and each.end > ptr:
+                each.pages.check(max(ptr, each.start), min(ptr + size, each.end))
+        for segment in reservation.cut(ptr, ptr + size):
             if segment.physical is not None:
-                _protect(segment, access)
+                protect(segment, access)
             segment.access = access
 
 

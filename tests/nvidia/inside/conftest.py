@@ -37,6 +37,7 @@ kernel void look(read_only image2d_t image, sampler_t sampler, global ulong *out
     out[0] = read_imageui(image, sampler, (int2)(0, 0)).x;
 }
 kernel void say(int number) { printf("number %d\\n", number); }
+kernel void tell(constant char *text) { printf("text %s\\n", text); }
 """
 
 

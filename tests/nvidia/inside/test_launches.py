@@ -8,6 +8,8 @@ import pytest
 import groundstate as gs
 from tests.nvidia.inside.conftest import SOURCE
 
+PAGE_BYTES = 4 << 20
+
 
 def test_vector_add(ctx: gs.Context, module: gs.Module, commands: gs.CommandList) -> None:
     a, b = (np.arange(4096, dtype=np.float32) * scale for scale in (1, 3))
@@ -95,6 +97,22 @@ def test_printf(
     module["say"](commands, 1, 1, 42)
     commands.synchronize()
     assert capfd.readouterr().out == "number 42\n"
+
+
+def test_printf_of_strings(
+    ctx: gs.Context, module: gs.Module, commands: gs.CommandList, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """They are in the memory of the GPU, which may end behind one."""
+    text = ctx.alloc_device(PAGE_BYTES)
+    commands.copy(text[:6], b"hello\0")
+    commands.copy(text[-200:], b"e" * 200)
+    variable = module.variable("counter", "uint8")
+    commands.copy(variable, b"up to the end it")
+    for place in (text[:6], text[-200:], variable, 4096):
+        module["tell"](commands, 1, 1, place)
+        commands.synchronize()
+    said = ("hello", 200 * "e", "up to the end it", "(nowhere)")
+    assert capfd.readouterr().out.splitlines() == [f"text {each}" for each in said]
 
 
 def test_variables_are_the_gpus(ctx: gs.Context, module: gs.Module, gpu: gs.Device) -> None:

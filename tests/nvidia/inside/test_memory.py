@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import mmap
+import os
 
 import numpy as np
 import pytest
@@ -113,3 +115,50 @@ def test_shared_memory_is_both(mixed: gs.Context, gpu: gs.Device) -> None:
 def test_gpu_memory_has_no_ipc_handle(ctx: gs.Context) -> None:
     with pytest.raises(gs.UnsupportedFeature, match="other processes"):
         ctx.alloc_device(100).ipc_handle()
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "to", "source"),
+    [
+        *((kind, 5000, *places) for kind in KINDS for places in ((0, 1), (1, 0), (63, 4000))),
+        ("alloc_device", 20_000_000, 0, 63),
+        ("alloc_device", 20_000_000, 63, 0),
+    ],
+)
+def test_overlapping_copy_is_as_if_buffered(
+    ctx: gs.Context, commands: gs.CommandList, kind: str, size: int, to: int, source: int
+) -> None:
+    data = np.random.default_rng(5).integers(0, 256, size + max(to, source), np.uint8)
+    memory, back = getattr(ctx, kind)(data.size), np.zeros_like(data)
+    commands.copy(memory, data)
+    commands.copy(memory[to : to + size], memory[source : source + size])
+    commands.copy(back, memory)
+    commands.synchronize()
+    data[to : to + size] = data[source : source + size].copy()
+    assert np.array_equal(back, data)
+
+
+def test_kernel_uses_imported_pages(
+    ctx: gs.Context, module: gs.Module, commands: gs.CommandList
+) -> None:
+    pages = mmap.mmap(-1, mmap.PAGESIZE)
+    numbers = np.frombuffer(pages, np.uint32)
+    with ctx.import_host(pages, 1024, "uint32") as memory:
+        module["increase"](commands, 1, 1, memory)
+        commands.synchronize()
+        assert numbers[0] == 1
+        commands.fill(memory, np.uint32(3))
+        commands.synchronize()
+    assert (numbers == 3).all()
+
+
+def test_file_becomes_host_memory_of_the_gpu(
+    ctx: gs.Context, module: gs.Module, commands: gs.CommandList
+) -> None:
+    fd = os.memfd_create("pages")
+    os.ftruncate(fd, mmap.PAGESIZE)
+    with ctx.import_fd(fd, 4, "uint32", host=True) as memory:
+        module["increase"](commands, 1, 1, memory)
+        commands.synchronize()
+    assert os.pread(fd, 4, 0) == b"\1\0\0\0"
+    os.close(fd)

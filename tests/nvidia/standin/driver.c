@@ -84,7 +84,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     } known[] = {{1, 1024},   {2, 1024},    {3, 1024},    {4, 64},       {5, 2147483647}, {6, 65535},  {7, 65535}, {8, 49152},
                  {10, 32},    {13, 1980000}, {16, 132},   {18, 0},       {32, 1},         {36, 3201000}, {37, 6144}, {38, 62914560},
                  {39, 2048},  {50, 0},      {75, 9},      {76, 0},       {83, 1},         {86, 0},     {88, 0},    {89, 1},
-                 {97, 232448}, {34, 0}};
+                 {97, 232448}, {34, 0}, {102, 1}};
     *value = attribute == 33 ? 6 + device : 0;
     for (size_t each = 0; each < sizeof known / sizeof *known; each++)
         if (known[each].attribute == attribute)

@@ -64,7 +64,8 @@ static int give(uint64_t address) {
     pthread_mutex_unlock(&lock);
     if (found == NULL)
         return INVALID_VALUE;
-    munmap(found->alias, found->size);
+    if (!found->is_registered)
+        munmap(found->alias, found->size);
     free(found);
     return SUCCESS;
 }
@@ -83,13 +84,16 @@ const block *standin_block(uint64_t address) {
     return found;
 }
 
-char *standin_find(uint64_t address, size_t size) {
+static char *find(uint64_t address, size_t size, bool writes) {
     const block *found = standin_block(address);
     if (found == NULL)
-        return (char *)(uintptr_t)address;
+        return standin_is_virtual(address) ? standin_find_virtual(address, size, writes) : (char *)(uintptr_t)address;
     size_t offset = address - (uint64_t)(uintptr_t)found->base;
     return size <= found->size - offset ? found->alias + offset : NULL;
 }
+
+char *standin_find(uint64_t address, size_t size) { return find(address, size, false); }
+char *standin_find_to_write(uint64_t address, size_t size) { return find(address, size, true); }
 
 uint64_t standin_variable(const char *name, size_t size) {
     static struct {
@@ -103,6 +107,7 @@ uint64_t standin_variable(const char *name, size_t size) {
             char *base;
             if (take(size, DEVICE_MEMORY, &base) != SUCCESS)
                 return 0;
+            blocks->size = size; /* nothing is known to lie behind it */
             strncpy(known[each].name, name, sizeof known[each].name - 1);
             return known[each].address = (uint64_t)(uintptr_t)base;
         }
@@ -131,6 +136,25 @@ int cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags) {
 int cuMemFreeHost(void *pointer) {
     CALLED("cuMemFreeHost")
     return give((uint64_t)(uintptr_t)pointer);
+}
+/* Whole pages of the program, which it has to have. */
+int cuMemHostRegister_v2(char *pointer, size_t bytes, unsigned flags) {
+    (void)flags;
+    CALLED("cuMemHostRegister")
+    if (standin_error != SUCCESS || (uintptr_t)pointer % 4096 != 0 || msync(pointer, bytes, MS_ASYNC) != 0)
+        return standin_error != SUCCESS ? standin_error : INVALID_VALUE;
+    block *made = calloc(1, sizeof *made);
+    *made = (block){.base = pointer, .alias = pointer, .size = bytes, .kind = HOST_MEMORY, .is_registered = true};
+    pthread_mutex_lock(&lock);
+    made->next = blocks;
+    blocks = made;
+    pthread_mutex_unlock(&lock);
+    return SUCCESS;
+}
+int cuMemHostUnregister(char *pointer) {
+    CALLED("cuMemHostUnregister")
+    const block *found = standin_block((uint64_t)(uintptr_t)pointer);
+    return found != NULL && found->is_registered ? give((uint64_t)(uintptr_t)pointer) : INVALID_VALUE;
 }
 int cuMemAllocManaged(uint64_t *pointer, size_t bytes, unsigned flags) {
     (void)flags;

@@ -28,15 +28,21 @@ typedef struct block {
     char *base, *alias; /* alias: where the stand-in reads and writes it; the same for memory of the host */
     size_t size;
     enum { DEVICE_MEMORY, HOST_MEMORY, MANAGED_MEMORY } kind;
+    bool is_registered; /* the program's own */
 } block;
 
 /* Where the bytes at an address are, for the stand-in. NULL if `size` bytes there run over the end of a block. */
 char *standin_find(uint64_t address, size_t size);
+char *standin_find_to_write(uint64_t address, size_t size);
 
 /* The block that an address lies in; NULL if it is not the stand-in's. */
 const block *standin_block(uint64_t address);
 void standin_forget_memory(void);
 uint64_t standin_variable(const char *name, size_t size);
+
+/* virtual.c: whether addresses are reserved, and where the bytes are that lie behind them, NULL if they may not be used so. */
+bool standin_is_virtual(uint64_t address);
+char *standin_find_virtual(uint64_t address, size_t size, bool writes);
 
 /* stream.c */
 typedef struct operation {

@@ -145,7 +145,7 @@ int cuCtxGetStreamPriorityRange(int *least, int *greatest) {
 
 static int copy(operation *self) {
     for (size_t row = 0; row < self->count; row++) {
-        char *to = standin_find(self->to + row * self->pitch_to, self->size);
+        char *to = standin_find_to_write(self->to + row * self->pitch_to, self->size);
         const char *from = standin_find(self->from + row * self->pitch_from, self->size);
         if (to == NULL || from == NULL)
             return ILLEGAL_ADDRESS;
@@ -154,9 +154,11 @@ static int copy(operation *self) {
     return SUCCESS;
 }
 
+static bool is_known(uint64_t address) { return standin_block(address) != NULL || standin_is_virtual(address); }
+
 /* As the CUDA driver: memory of the host that it does not know is read or written before the call returns. */
 static int copy_rows(void *stream, operation described) {
-    bool at_once = standin_block(described.to) == NULL || standin_block(described.from) == NULL;
+    bool at_once = !is_known(described.to) || !is_known(described.from);
     described.run = copy;
     int result = standin_enqueue(stream, &described);
     return result == SUCCESS && at_once ? standin_drain(stream) : result;
@@ -171,6 +173,16 @@ int cuMemcpy(uint64_t to, uint64_t from, size_t bytes) {
     CALLED("cuMemcpy")
     operation now = {.to = to, .from = from, .size = bytes, .count = 1};
     return standin_error != SUCCESS ? standin_error : copy(&now);
+}
+
+/* The source has to be memory that the driver knows. */
+int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
+    CALLED("cuMemcpyDtoH")
+    const char *source = is_known(from) ? standin_find(from, bytes) : NULL;
+    if (standin_error != SUCCESS || source == NULL)
+        return standin_error != SUCCESS ? standin_error : INVALID_VALUE;
+    memcpy(to, source, bytes);
+    return SUCCESS;
 }
 
 typedef struct copy_2d { /* CUDA_MEMCPY2D */
@@ -201,8 +213,8 @@ int cuMemcpy2DAsync_v2(const copy_2d *described, void *stream) {
 }
 
 static int fill(operation *self) {
-    char *to = standin_find(self->to, self->count * self->size);
-    if (to == NULL || standin_block(self->to) == NULL)
+    char *to = standin_find_to_write(self->to, self->count * self->size);
+    if (to == NULL || !is_known(self->to))
         return ILLEGAL_ADDRESS;
     for (size_t each = 0; each < self->count; each++)
         memcpy(to + each * self->size, &self->value, self->size);
