@@ -90,7 +90,7 @@ def parse() -> argparse.Namespace:
         default="",
         choices=knobs.MAX_ISA.choices,
         metavar="ISA",
-        help="the newest instruction set that our kernels may use: avx2, sse4",
+        help="the newest instruction set that our kernels and Intel's may use: avx2, sse4",
     )
     parser.add_argument(
         "--record", action="store_true", help="write benchmarks/results/<machine>.json"

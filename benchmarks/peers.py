@@ -15,6 +15,10 @@ from groundstate import knobs, standin
 from groundstate.compiler.opencl import clang
 
 INTEL = "Intel CPU OpenCL"
+INTEL_LIMIT = "CL_CONFIG_CPU_TARGET_ARCH"
+"""The variable that names the CPU that Intel's runtime compiles for."""
+INTEL_ARCHITECTURES = {"avx2": "core-avx2", "sse4": "corei7"}
+"""The CPUs that have no more than what `--max-isa` allows. PoCL compiles for the CPU it finds."""
 
 
 @dataclass(frozen=True)
@@ -96,9 +100,10 @@ def loader_notes(route: Target | Missing) -> list[str]:
     return [f"{route.name} not installed, so no row goes through it: {route.install}"]
 
 
-def opencl_peers() -> list[Target | Missing]:
-    """The OpenCL runtimes that drive a CPU: the free one, and Intel's."""
-    return [_pocl(), _intel()]
+def opencl_peers(max_isa: str = "") -> list[Target | Missing]:
+    """The OpenCL runtimes that drive a CPU: the free one, and Intel's. Intel's can be kept from
+    using newer instructions than ours may, and says so by its name."""
+    return [_pocl(), _intel(max_isa)]
 
 
 def _pocl() -> Target | Missing:
@@ -111,7 +116,7 @@ def _pocl() -> Target | Missing:
     return Target(name, loader_name, {"OCL_ICD_VENDORS": str(_registration(driver))})
 
 
-def _intel() -> Target | Missing:
+def _intel(max_isa: str) -> Target | Missing:
     if platform.machine() != "x86_64":
         return Missing(INTEL, "it exists for x86-64 only")
     folder = Path(sys.prefix) / "lib"
@@ -122,7 +127,10 @@ def _intel() -> Target | Missing:
     system = ctypes.util.find_library("OpenCL")
     # The folder holds an ICD loader too. The system's goes first, so that all peers use the same.
     opener = _system_path(system) if system is not None else str(folder / "libOpenCL.so.1")
-    return Target(INTEL, opener, alone(driver))
+    limit = INTEL_ARCHITECTURES.get(max_isa)
+    if limit is None:
+        return Target(INTEL, opener, alone(driver))
+    return Target(f"{INTEL}, {max_isa}", opener, {**alone(driver), INTEL_LIMIT: limit})
 
 
 def oclgrind() -> Target | Missing:

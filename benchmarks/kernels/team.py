@@ -80,8 +80,9 @@ class Team:
 
     @classmethod
     def of_runtimes(cls, with_peers: bool, max_isa: str = "") -> Team:
-        """Ours, with vectors as wide as is said, and the peers that this machine has."""
-        found = peers.opencl_peers() if with_peers else []
+        """Ours, with vectors as wide as is said, and the peers that this machine has; of those,
+        some can be told, too."""
+        found = peers.opencl_peers(max_isa) if with_peers else []
         widest = {knobs.MAX_ISA.name: max_isa} if max_isa else {}
         members = [Member(OURS, "groundstate", {**peers.direct().env, **widest})]
         members += [

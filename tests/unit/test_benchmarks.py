@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import sys
 from pathlib import Path
 from typing import Any
@@ -310,3 +311,20 @@ def test_a_program_measures_when_it_is_asked_to() -> None:
         assert session.measure(1) == {"one": [1.5]}
         with pytest.raises(MeasuringError, match="that is nothing"):
             session.measure(0)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="Intel's runtime is for x86-64")
+def test_intel_runtime_gets_the_limit_of_instruction_sets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "libintelocl.so").touch()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    _, free = peers.opencl_peers()
+    _, limited = peers.opencl_peers("avx2")
+    assert isinstance(free, peers.Target)
+    assert isinstance(limited, peers.Target)
+    assert free.name == peers.INTEL
+    assert peers.INTEL_LIMIT not in free.env
+    assert limited.name == f"{peers.INTEL}, avx2"
+    assert limited.env[peers.INTEL_LIMIT] == "core-avx2"

@@ -42,12 +42,14 @@ from groundstate.compiler.opt.merge_exits import merge_exits
 from groundstate.compiler.opt.merge_loads import merge_loads
 from groundstate.compiler.opt.merge_stores import merge_stores
 from groundstate.compiler.opt.narrow import narrow_induction
+from groundstate.compiler.opt.narrow_exits import narrow_exits
 from groundstate.compiler.opt.nowrap import version_for_no_wrap
 from groundstate.compiler.opt.prefetch import prefetch
 from groundstate.compiler.opt.reduce_strides import reduce_strides
 from groundstate.compiler.opt.relieve_pressure import relieve_pressure
 from groundstate.compiler.opt.simplify import simplify
 from groundstate.compiler.opt.sink_common import sink_common
+from groundstate.compiler.opt.thread_comparisons import thread_comparisons
 from groundstate.compiler.opt.unroll import unroll
 from groundstate.compiler.opt.unroll_barriers import unroll_barrier_loops
 from groundstate.compiler.opt.unroll_rows import unroll_rows
@@ -83,6 +85,8 @@ LOWERING = (
 VECTOR_LOWERING = (
     *LOWERING,
     Pass("sink-common", sink_common, keeps=(CFG,), is_optional=True),
+    Pass("thread-comparisons", thread_comparisons, keeps=(CFG,), is_optional=True),
+    Pass("narrow-exits", narrow_exits, keeps=(CFG,), is_optional=True),
     Pass("narrow-induction", narrow_induction, keeps=(CFG,), is_optional=True),
     SIMPLIFY,
 )
@@ -256,7 +260,8 @@ def _plan(
         variant = Variant(group_size, width, lanes)
     else:
         variant = variant_of(width, group_size)
-        _subgroup_size(program, name, variant.width)  # it must be one that there is
+        if variant.width not in target.widths or not _is_width_free(program, name, kernel):
+            _subgroup_size(program, name, variant.width)  # it must be one that there is
     return Divergence(kernel, CFG(kernel), variant, target)
 
 

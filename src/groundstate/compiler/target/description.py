@@ -170,6 +170,12 @@ class Target:
     """A worker's share of a launch has to have this many work-items for a table to pay."""
 
     @property
+    def widths(self) -> tuple[int, ...]:
+        """How many work-items can run side by side if nobody can tell: as many as a register has
+        bytes, too."""
+        return tuple(sorted({*self.subgroup_sizes, self.vector_bytes}))
+
+    @property
     def vector_bytes(self) -> int:
         """Of a vector register."""
         return 4 * self.lanes

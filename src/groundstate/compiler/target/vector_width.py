@@ -20,7 +20,7 @@ from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.ir.ops import SHUFFLES, Category, operation
 from groundstate.compiler.ir.passes import Variant
 from groundstate.compiler.spirv.opcodes import StorageClass
-from groundstate.compiler.spirv.types import Pointer
+from groundstate.compiler.spirv.types import Bool, Int, Pointer, Type, Void
 from groundstate.compiler.target import Target
 
 GroupSize = tuple[int, int, int]
@@ -51,6 +51,11 @@ def _planned(
 ) -> Divergence:
     is_large = sum(1 for _ in kernel.nodes()) > target.large_kernel
     row = group_size[walked_axes(group_size, axis)[0]]
+    if row % target.vector_bytes == 0 and _stores_bytes(kernel):
+        variant = Variant(group_size, target.vector_bytes, target.vector_bytes, axis=axis)
+        divergence = Divergence(kernel, cfg, variant, target)
+        if _holds_bytes(divergence):
+            return divergence
     for width in _candidates(group_size, row, target):
         if width > target.lanes and is_large:
             continue
@@ -64,6 +69,31 @@ def _planned(
         ):
             break
     return divergence
+
+
+def _stores_bytes(kernel: Kernel) -> bool:
+    """True if a kernel stores bytes and nothing else."""
+    stores = [node for node in kernel.nodes() if node.op == "Store"]
+    return bool(stores) and all(_is_byte(node.operands[1].type) for node in stores)
+
+
+def _holds_bytes(divergence: Divergence) -> bool:
+    """True if lanes differ in bytes alone, and few enough for registers: then each register holds
+    one of as many lanes as it has bytes. Truths are bits with mask registers, and words without."""
+    has_masks = divergence.target.has_mask_registers
+    varying = [
+        node.type
+        for node in divergence.kernel.nodes()
+        if divergence.stride(node) is VARYING and not isinstance(node.type, Void)
+    ]
+    return (
+        all(_is_byte(each) or (has_masks and isinstance(each, Bool)) for each in varying)
+        and register_pressure(divergence) <= divergence.target.vector_registers
+    )
+
+
+def _is_byte(type_: Type) -> bool:
+    return isinstance(type_, Int) and type_.width == 8
 
 
 def _waits_for_memory(divergence: Divergence) -> bool:

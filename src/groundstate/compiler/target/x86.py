@@ -20,6 +20,7 @@ AVX2 = Target(
     8,
     "avx2",
     estimate_lanes=8,
+    gather_cycles=2.0,  # where lanes may be inactive, each has an extraction, a load, an insertion
     short_dots={4: PAIRS[4], 8: PAIRS[8]},
     lane_permutations={"float": "llvm.x86.avx2.permps", "i32": "llvm.x86.avx2.permd"},
 )
