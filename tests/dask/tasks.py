@@ -48,7 +48,11 @@ def facts() -> dict[str, Any]:
 
 
 def shared_files(pid: int) -> int:
-    """How many memory files of the driver a process has open: allocations that it shares."""
+    """How many memory files of a MiB and more a process has open: allocations that it shares."""
     folder = f"/proc/{pid}/fd"
-    links = (os.path.join(folder, name) for name in os.listdir(folder))
-    return sum("memfd:groundstate-" in os.readlink(link) for link in links if os.path.islink(link))
+    links = [os.path.join(folder, name) for name in os.listdir(folder)]
+    return sum(
+        "memfd:groundstate-" in os.readlink(link) and os.stat(link).st_size >= 1 << 20
+        for link in links
+        if os.path.islink(link)
+    )

@@ -123,7 +123,7 @@ def _process_count(device: Device) -> Iterator[Sample]:
         yield (), len(device.processes)
 
 
-WORKER = re.compile(r"dask worker (?:(\S+) )?\[(\w+://[^\s\]]+)\]")
+WORKER = re.compile(r"dask worker (?:(\S+) )?\[(\w+://\S+)\]")
 """What Dask's workers call themselves where a process has its command line: name and address."""
 
 
