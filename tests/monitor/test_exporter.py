@@ -51,7 +51,7 @@ def values(text: str) -> dict[str, list[tuple[dict[str, str], float]]]:
 
 
 def test_every_family_is_exported_in_base_units() -> None:
-    found = values(exported(samples.server(1, workers=2), processes=True))
+    found = values(exported(with_dask(samples.server(1, workers=2)), processes=True))
     for family in FAMILIES + PROCESS_FAMILIES:
         name = family.name + ("_total" if family.counter else "")
         assert found[name], name
@@ -64,7 +64,33 @@ def test_every_family_is_exported_in_base_units() -> None:
     }
     assert busy["compute"] == 121.5
     assert busy["compute-1"] == 10.0
-    assert ({"device": "0", "uuid": device.uuid}, 4.0) in found["groundstate_processes"]
+    assert ({"device": "0", "uuid": device.uuid}, 6.0) in found["groundstate_processes"]
+
+
+def with_dask(reading: Reading) -> Reading:
+    """A machine with a worker of ours and a plain one, as they call themselves."""
+    workers = (
+        Process(7001, "dask worker box-0.1 [tcp://10.0.0.2:4001]", 1 << 20, 0, 1.5, 0.1),
+        Process(7002, "dask worker [tls://[::1]:4002]", None, 0, 2.5, 0.1),
+    )
+    devices = (
+        replace(each, processes=(each.processes or ()) + workers) for each in reading.devices
+    )
+    return replace(reading, devices=tuple(devices))
+
+
+def test_workers_of_dask_are_labelled() -> None:
+    reading = with_dask(samples.server())
+    found = values(exported(reading))
+    device = {"device": "0", "uuid": reading.devices[0].uuid}
+    ours = {"worker": "box-0.1", "address": "tcp://10.0.0.2:4001"}
+    plain = {"worker": "tls://[::1]:4002", "address": "tls://[::1]:4002"}
+    assert ({**device, **ours}, 1 << 20) in found["groundstate_worker_memory_bytes"]
+    assert ({**device, **plain}, 2.5) in found["groundstate_worker_busy_seconds_total"]
+    assert all(
+        labels["worker"] == "box-0.1" for labels, _ in found["groundstate_worker_memory_bytes"]
+    )
+    assert "train.py" not in exported(reading)
 
 
 def test_what_is_unknown_is_left_out() -> None:

@@ -12,14 +12,15 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "groundstate"
 
 FORBIDDEN = {
-    "core": ("driver", "cli", "monitor"),
+    "core": ("dask", "driver", "cli", "monitor"),
     "check": ("core", "driver", "cli", "monitor", "capture"),
-    "driver": ("core", "cli", "monitor", "check"),
+    "driver": ("core", "dask", "cli", "monitor", "check"),
     "capture": ("driver", "cli", "monitor", "compiler"),
     "compiler": ("core", "cli", "driver", "monitor"),
-    "monitor": ("driver", "cli", "compiler", "zes"),
-    "dnn": ("driver", "cli", "monitor", "capture"),
-    "survey": ("core", "driver", "cli", "monitor", "capture"),
+    "monitor": ("dask", "driver", "cli", "compiler", "zes"),
+    "dnn": ("dask", "driver", "cli", "monitor", "capture"),
+    "survey": ("core", "dask", "driver", "cli", "monitor", "capture"),
+    "dask": ("driver", "cli", "monitor", "capture"),
 }
 """What the modules of a folder must not import, at any depth of their code."""
 

@@ -26,6 +26,7 @@ COMMANDS = {
     "subcapture": "cut a range or one kernel out of a recording",
     "top": "watch devices, engines, memory and processes",
     "metrics": "serve what devices do to Prometheus",
+    "dask-worker": "start Dask workers, one for each device",
     "compile": "compile OpenCL C to SPIR-V",
     "dis": "show a SPIR-V module as text",
     "survey": "compile all kernels in libraries",
@@ -33,7 +34,8 @@ COMMANDS = {
     "completion": "print a script that completes commands in a shell",
     "man": "show the manual page",
 }
-"""What the help lists, in its order. Each is a module of this package, with `add_parser`."""
+"""What the help lists, in its order. Each is a module of this package, with `add_parser`; a name
+with a hyphen is one with an underscore."""
 
 DESCRIPTION = """\
 Level Zero for every machine: a driver whose device is the CPU you have.
@@ -74,7 +76,8 @@ def make_parser(names: Collection[str] = tuple(COMMANDS)) -> Parser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name, summary in COMMANDS.items():
         if name in names:
-            import_module(f"groundstate.cli.{name}").add_parser(commands)
+            module = name.replace("-", "_")
+            import_module(f"groundstate.cli.{module}").add_parser(commands)
         else:
             commands.add_parser(name, help=summary)
     return parser

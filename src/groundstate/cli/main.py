@@ -81,7 +81,8 @@ def _dispatch(arguments: Sequence[str]) -> int:
 def _command_name(arguments: Sequence[str]) -> str:
     """What errors begin with."""
     first = arguments[0] if arguments else ""
-    return f"groundstate {first}" if first.isalpha() else "groundstate"
+    is_command = first[:1].isalpha() and first.replace("-", "").isalpha()
+    return f"groundstate {first}" if is_command else "groundstate"
 
 
 def _say(name: str, sentence: str) -> None:

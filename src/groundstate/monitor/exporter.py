@@ -7,6 +7,7 @@ time, and several servers may scrape without disturbing each other. What is not 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 
@@ -122,6 +123,21 @@ def _process_count(device: Device) -> Iterator[Sample]:
         yield (), len(device.processes)
 
 
+WORKER = re.compile(r"dask worker (?:(\S+) )?\[(\w+://\S+)\]")
+"""What Dask's workers call themselves where a process has its command line: name and address."""
+
+
+def _workers(name: str) -> Find:
+    def find(device: Device) -> Iterator[Sample]:
+        for each in device.processes or ():
+            named = WORKER.match(each.command)
+            if named is not None:
+                labels = (cut(printable(text)) for text in (named[1] or named[2], named[2]))
+                yield (*labels,), getattr(each, name)
+
+    return find
+
+
 def _processes(name: str) -> Find:
     def find(device: Device) -> Iterator[Sample]:
         for each in device.processes or ():
@@ -226,6 +242,19 @@ FAMILIES = (
         counter=True,
     ),
     Family("processes", "How many processes use a device.", DEVICE, _process_count),
+    Family(
+        "worker_memory_bytes",
+        "What a worker of Dask has of a device's memory.",
+        (*DEVICE, "worker", "address"),
+        _workers("memory_bytes"),
+    ),
+    Family(
+        "worker_busy_seconds",
+        "How long a worker of Dask kept a device busy; its rate is its share of the device.",
+        (*DEVICE, "worker", "address"),
+        _workers("busy_seconds"),
+        counter=True,
+    ),
 )
 
 PROCESS_FAMILIES = (
