@@ -386,6 +386,63 @@ STRUCTS = (
         ),
     ),
     Struct(
+        "gs_metric_counts",
+        "What metrics count (docs/reference/metrics.md), on a device or for one queue. From "
+        "`instructions` to `branches`: of compiled code that counts, in work-items.",
+        (
+            *(
+                Field(name, "uint64_t", about)
+                for name, about in (
+                    ("kernels", "launches that have ended"),
+                    ("groups", "work-groups of them"),
+                    ("items", "work-items"),
+                    ("copies", "copies and fills that have ended"),
+                    ("copied_bytes", ""),
+                    ("filled_bytes", ""),
+                    ("kernel_time", "nanoseconds from the beginning of launches to their end"),
+                    ("copy_time", "the same of copies and fills"),
+                    ("busy_time", "nanoseconds of all workers together"),
+                    ("wait_time", "nanoseconds that queues waited for events"),
+                    ("compiled", "kernels that were compiled for a group size, or loaded"),
+                    ("compile_time", "nanoseconds that took"),
+                    ("counted_kernels", "launches whose code counts what follows"),
+                    ("idle_lanes", "lanes that had no work-item, once for each instruction"),
+                    ("divergent_branches", "whose lanes went both ways"),
+                    ("instructions", ""),
+                    ("integer_instructions", ""),
+                    ("float_instructions", ""),
+                    ("memory_instructions", ""),
+                    ("control_instructions", ""),
+                    ("flops", "an addition or multiplication of two numbers is one"),
+                    ("global_loaded", "bytes, as are the others"),
+                    ("global_stored", ""),
+                    ("local_loaded", ""),
+                    ("local_stored", ""),
+                    ("private_loaded", ""),
+                    ("private_stored", ""),
+                    ("constant_loaded", ""),
+                    ("uniform_bytes", "accessed at one address by all lanes of a vector"),
+                    ("consecutive_bytes", "one lane after the other"),
+                    ("strided_bytes", "with a distance from lane to lane"),
+                    ("gathered_bytes", "each lane elsewhere"),
+                    ("atomics", ""),
+                    ("barriers", "that work-items came to"),
+                    ("branches", ""),
+                )
+            ),
+        ),
+    ),
+    Struct(
+        "gs_metric_report",
+        "The head of a raw report; the counts of its group follow.",
+        (
+            Field("marker", "uint64_t", "of zetCommandListAppendMetricStreamerMarker, or 0"),
+            Field("start", "uint64_t", "of what was counted, in the device's timestamps"),
+            Field("end", "uint64_t"),
+            Field("workers", "uint64_t", "of the device"),
+        ),
+    ),
+    Struct(
         "gs_activity_head",
         "What a process does on its devices: the head of the page that others read.",
         (

@@ -554,6 +554,95 @@ _Static_assert(offsetof(gs_speed, read) == 8, "gs_speed.read is at 8");
 _Static_assert(offsetof(gs_speed, write) == 16, "gs_speed.write is at 16");
 _Static_assert(offsetof(gs_speed, latency) == 24, "gs_speed.latency is at 24");
 
+/* What metrics count (docs/reference/metrics.md), on a device or for one queue. From `instructions` to
+ * `branches`: of compiled code that counts, in work-items. */
+typedef struct gs_metric_counts {
+    uint64_t kernels; /* 0: launches that have ended */
+    uint64_t groups; /* 8: work-groups of them */
+    uint64_t items; /* 16: work-items */
+    uint64_t copies; /* 24: copies and fills that have ended */
+    uint64_t copied_bytes; /* 32 */
+    uint64_t filled_bytes; /* 40 */
+    uint64_t kernel_time; /* 48: nanoseconds from the beginning of launches to their end */
+    uint64_t copy_time; /* 56: the same of copies and fills */
+    uint64_t busy_time; /* 64: nanoseconds of all workers together */
+    uint64_t wait_time; /* 72: nanoseconds that queues waited for events */
+    uint64_t compiled; /* 80: kernels that were compiled for a group size, or loaded */
+    uint64_t compile_time; /* 88: nanoseconds that took */
+    uint64_t counted_kernels; /* 96: launches whose code counts what follows */
+    uint64_t idle_lanes; /* 104: lanes that had no work-item, once for each instruction */
+    uint64_t divergent_branches; /* 112: whose lanes went both ways */
+    uint64_t instructions; /* 120 */
+    uint64_t integer_instructions; /* 128 */
+    uint64_t float_instructions; /* 136 */
+    uint64_t memory_instructions; /* 144 */
+    uint64_t control_instructions; /* 152 */
+    uint64_t flops; /* 160: an addition or multiplication of two numbers is one */
+    uint64_t global_loaded; /* 168: bytes, as are the others */
+    uint64_t global_stored; /* 176 */
+    uint64_t local_loaded; /* 184 */
+    uint64_t local_stored; /* 192 */
+    uint64_t private_loaded; /* 200 */
+    uint64_t private_stored; /* 208 */
+    uint64_t constant_loaded; /* 216 */
+    uint64_t uniform_bytes; /* 224: accessed at one address by all lanes of a vector */
+    uint64_t consecutive_bytes; /* 232: one lane after the other */
+    uint64_t strided_bytes; /* 240: with a distance from lane to lane */
+    uint64_t gathered_bytes; /* 248: each lane elsewhere */
+    uint64_t atomics; /* 256 */
+    uint64_t barriers; /* 264: that work-items came to */
+    uint64_t branches; /* 272 */
+} gs_metric_counts;
+_Static_assert(sizeof(gs_metric_counts) == 280, "gs_metric_counts has 280 bytes");
+_Static_assert(offsetof(gs_metric_counts, kernels) == 0, "gs_metric_counts.kernels is at 0");
+_Static_assert(offsetof(gs_metric_counts, groups) == 8, "gs_metric_counts.groups is at 8");
+_Static_assert(offsetof(gs_metric_counts, items) == 16, "gs_metric_counts.items is at 16");
+_Static_assert(offsetof(gs_metric_counts, copies) == 24, "gs_metric_counts.copies is at 24");
+_Static_assert(offsetof(gs_metric_counts, copied_bytes) == 32, "gs_metric_counts.copied_bytes is at 32");
+_Static_assert(offsetof(gs_metric_counts, filled_bytes) == 40, "gs_metric_counts.filled_bytes is at 40");
+_Static_assert(offsetof(gs_metric_counts, kernel_time) == 48, "gs_metric_counts.kernel_time is at 48");
+_Static_assert(offsetof(gs_metric_counts, copy_time) == 56, "gs_metric_counts.copy_time is at 56");
+_Static_assert(offsetof(gs_metric_counts, busy_time) == 64, "gs_metric_counts.busy_time is at 64");
+_Static_assert(offsetof(gs_metric_counts, wait_time) == 72, "gs_metric_counts.wait_time is at 72");
+_Static_assert(offsetof(gs_metric_counts, compiled) == 80, "gs_metric_counts.compiled is at 80");
+_Static_assert(offsetof(gs_metric_counts, compile_time) == 88, "gs_metric_counts.compile_time is at 88");
+_Static_assert(offsetof(gs_metric_counts, counted_kernels) == 96, "gs_metric_counts.counted_kernels is at 96");
+_Static_assert(offsetof(gs_metric_counts, idle_lanes) == 104, "gs_metric_counts.idle_lanes is at 104");
+_Static_assert(offsetof(gs_metric_counts, divergent_branches) == 112, "gs_metric_counts.divergent_branches is at 112");
+_Static_assert(offsetof(gs_metric_counts, instructions) == 120, "gs_metric_counts.instructions is at 120");
+_Static_assert(offsetof(gs_metric_counts, integer_instructions) == 128, "gs_metric_counts.integer_instructions is at 128");
+_Static_assert(offsetof(gs_metric_counts, float_instructions) == 136, "gs_metric_counts.float_instructions is at 136");
+_Static_assert(offsetof(gs_metric_counts, memory_instructions) == 144, "gs_metric_counts.memory_instructions is at 144");
+_Static_assert(offsetof(gs_metric_counts, control_instructions) == 152, "gs_metric_counts.control_instructions is at 152");
+_Static_assert(offsetof(gs_metric_counts, flops) == 160, "gs_metric_counts.flops is at 160");
+_Static_assert(offsetof(gs_metric_counts, global_loaded) == 168, "gs_metric_counts.global_loaded is at 168");
+_Static_assert(offsetof(gs_metric_counts, global_stored) == 176, "gs_metric_counts.global_stored is at 176");
+_Static_assert(offsetof(gs_metric_counts, local_loaded) == 184, "gs_metric_counts.local_loaded is at 184");
+_Static_assert(offsetof(gs_metric_counts, local_stored) == 192, "gs_metric_counts.local_stored is at 192");
+_Static_assert(offsetof(gs_metric_counts, private_loaded) == 200, "gs_metric_counts.private_loaded is at 200");
+_Static_assert(offsetof(gs_metric_counts, private_stored) == 208, "gs_metric_counts.private_stored is at 208");
+_Static_assert(offsetof(gs_metric_counts, constant_loaded) == 216, "gs_metric_counts.constant_loaded is at 216");
+_Static_assert(offsetof(gs_metric_counts, uniform_bytes) == 224, "gs_metric_counts.uniform_bytes is at 224");
+_Static_assert(offsetof(gs_metric_counts, consecutive_bytes) == 232, "gs_metric_counts.consecutive_bytes is at 232");
+_Static_assert(offsetof(gs_metric_counts, strided_bytes) == 240, "gs_metric_counts.strided_bytes is at 240");
+_Static_assert(offsetof(gs_metric_counts, gathered_bytes) == 248, "gs_metric_counts.gathered_bytes is at 248");
+_Static_assert(offsetof(gs_metric_counts, atomics) == 256, "gs_metric_counts.atomics is at 256");
+_Static_assert(offsetof(gs_metric_counts, barriers) == 264, "gs_metric_counts.barriers is at 264");
+_Static_assert(offsetof(gs_metric_counts, branches) == 272, "gs_metric_counts.branches is at 272");
+
+/* The head of a raw report; the counts of its group follow. */
+typedef struct gs_metric_report {
+    uint64_t marker; /* 0: of zetCommandListAppendMetricStreamerMarker, or 0 */
+    uint64_t start; /* 8: of what was counted, in the device's timestamps */
+    uint64_t end; /* 16 */
+    uint64_t workers; /* 24: of the device */
+} gs_metric_report;
+_Static_assert(sizeof(gs_metric_report) == 32, "gs_metric_report has 32 bytes");
+_Static_assert(offsetof(gs_metric_report, marker) == 0, "gs_metric_report.marker is at 0");
+_Static_assert(offsetof(gs_metric_report, start) == 8, "gs_metric_report.start is at 8");
+_Static_assert(offsetof(gs_metric_report, end) == 16, "gs_metric_report.end is at 16");
+_Static_assert(offsetof(gs_metric_report, workers) == 24, "gs_metric_report.workers is at 24");
+
 /* What a process does on its devices: the head of the page that others read. */
 typedef struct gs_activity_head {
     uint64_t magic; /* 0: GS_ACTIVITY_MAGIC */

@@ -6,6 +6,7 @@
 
 #include "check/host/host.h"
 #include "images/image.h"
+#include "metrics/counts.h"
 #include "objects/device_kind.h"
 
 /* --- Life ------------------------------------------------------------------------------------------- */
@@ -296,7 +297,12 @@ ze_result_t gs_kernel_prepare(enum gs_function function, gs_kernel *kernel, gs_c
     gs_kernel_group_size(kernel, size);
     gs_code *code = gs_find_code(kernel->entry_point, size);
     if (code == NULL) {
+        uint64_t start = gs_metrics_are_active() ? gs_clock(CLOCK_MONOTONIC) : 0;
         ze_result_t result = gs_compile_entry_point(function, kernel->entry_point, size);
+        if (start != 0 && result == ZE_RESULT_SUCCESS) {
+            GS_COUNT_FOR(kernel->module->device, compiled, 1);
+            GS_COUNT_FOR(kernel->module->device, compile_time, gs_clock(CLOCK_MONOTONIC) - start);
+        }
         if (result != ZE_RESULT_SUCCESS)
             return result;
         code = gs_find_code(kernel->entry_point, size);

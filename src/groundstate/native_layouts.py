@@ -660,6 +660,106 @@ class Speed(ctypes.Structure):
 assert ctypes.sizeof(Speed) == 32
 
 
+class MetricCounts(ctypes.Structure):
+    """`gs_metric_counts`: what metrics count (docs/reference/metrics.md), on a device or for one
+    queue. From `instructions` to `branches`: of compiled code that counts, in work-items.
+    """
+
+    kernels: int
+    groups: int
+    items: int
+    copies: int
+    copied_bytes: int
+    filled_bytes: int
+    kernel_time: int
+    copy_time: int
+    busy_time: int
+    wait_time: int
+    compiled: int
+    compile_time: int
+    counted_kernels: int
+    idle_lanes: int
+    divergent_branches: int
+    instructions: int
+    integer_instructions: int
+    float_instructions: int
+    memory_instructions: int
+    control_instructions: int
+    flops: int
+    global_loaded: int
+    global_stored: int
+    local_loaded: int
+    local_stored: int
+    private_loaded: int
+    private_stored: int
+    constant_loaded: int
+    uniform_bytes: int
+    consecutive_bytes: int
+    strided_bytes: int
+    gathered_bytes: int
+    atomics: int
+    barriers: int
+    branches: int
+    _fields_ = (
+        ("kernels", ctypes.c_uint64),
+        ("groups", ctypes.c_uint64),
+        ("items", ctypes.c_uint64),
+        ("copies", ctypes.c_uint64),
+        ("copied_bytes", ctypes.c_uint64),
+        ("filled_bytes", ctypes.c_uint64),
+        ("kernel_time", ctypes.c_uint64),
+        ("copy_time", ctypes.c_uint64),
+        ("busy_time", ctypes.c_uint64),
+        ("wait_time", ctypes.c_uint64),
+        ("compiled", ctypes.c_uint64),
+        ("compile_time", ctypes.c_uint64),
+        ("counted_kernels", ctypes.c_uint64),
+        ("idle_lanes", ctypes.c_uint64),
+        ("divergent_branches", ctypes.c_uint64),
+        ("instructions", ctypes.c_uint64),
+        ("integer_instructions", ctypes.c_uint64),
+        ("float_instructions", ctypes.c_uint64),
+        ("memory_instructions", ctypes.c_uint64),
+        ("control_instructions", ctypes.c_uint64),
+        ("flops", ctypes.c_uint64),
+        ("global_loaded", ctypes.c_uint64),
+        ("global_stored", ctypes.c_uint64),
+        ("local_loaded", ctypes.c_uint64),
+        ("local_stored", ctypes.c_uint64),
+        ("private_loaded", ctypes.c_uint64),
+        ("private_stored", ctypes.c_uint64),
+        ("constant_loaded", ctypes.c_uint64),
+        ("uniform_bytes", ctypes.c_uint64),
+        ("consecutive_bytes", ctypes.c_uint64),
+        ("strided_bytes", ctypes.c_uint64),
+        ("gathered_bytes", ctypes.c_uint64),
+        ("atomics", ctypes.c_uint64),
+        ("barriers", ctypes.c_uint64),
+        ("branches", ctypes.c_uint64),
+    )
+
+
+assert ctypes.sizeof(MetricCounts) == 280
+
+
+class MetricReport(ctypes.Structure):
+    """`gs_metric_report`: the head of a raw report; the counts of its group follow."""
+
+    marker: int
+    start: int
+    end: int
+    workers: int
+    _fields_ = (
+        ("marker", ctypes.c_uint64),
+        ("start", ctypes.c_uint64),
+        ("end", ctypes.c_uint64),
+        ("workers", ctypes.c_uint64),
+    )
+
+
+assert ctypes.sizeof(MetricReport) == 32
+
+
 class ActivityHead(ctypes.Structure):
     """`gs_activity_head`: what a process does on its devices: the head of the page that others
     read.

@@ -67,6 +67,8 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     ),
     "gs_mapping_remove": (None, (_P, _P)),
     "gs_image_memory": (_P, (_P,)),
+    "gs_metric_group_new": (_P, (_P, _U32, _U32, _U32, _U32, _BOOL)),
+    "gs_metrics_are_used": (_BOOL, (_P,)),
     "gs_is_handle": (_BOOL, (_P, ctypes.c_char_p)),
     "gs_event_pool_flags": (_U32, (_P,)),
     "gs_event_counter_based_flags": (_U32, (_P,)),
@@ -266,6 +268,19 @@ def object_new(kind: str) -> int:
 def object_end(handle: int) -> None:
     """Makes a handle from `object_new` stale."""
     _call("gs_object_end", handle)
+
+
+def metric_group_new(
+    device: int, sampling: int, domain: int, first: int, count: int, counts_instructions: bool
+) -> int:
+    """A handle for a metric group, whose reports have these words of `gs_metric_counts`."""
+    facts = (sampling, domain, first, count, counts_instructions)
+    return _new("gs_metric_group_new", "metric group", device, *facts)
+
+
+def metrics_are_used(device: int) -> bool:
+    """Whether metric groups of a device are active, or streamers are open."""
+    return bool(_call("gs_metrics_are_used", device))
 
 
 def fabric_vertex_new(device: int) -> int:
