@@ -48,6 +48,15 @@ CONSTANTS = (
             start=48,
         )
     ),
+    Constant("GS_COUNTER_RUNS", 0, "of a block that counts: how often a vector ran it"),
+    Constant("GS_COUNTER_LANES", 1, "how many work-items did"),
+    Constant("GS_COUNTER_DIVERGED", 2, "how often its branch sent lanes both ways"),
+    Constant("GS_BLOCK_COUNTERS", 3, "how many counters a block has"),
+    Constant(
+        "GS_BLOCK_COSTS",
+        20,
+        "what a work-item costs in a block: the words of gs_metric_counts from `instructions` on",
+    ),
     Constant("GS_ACTIVITY_LINE", 64, "bytes; the records of devices begin at multiples of this"),
 )
 
@@ -184,6 +193,7 @@ STRUCTS = (
             Field("allows", "const void *", "checked mode: a gs_allows_access; or NULL"),
             Field("group_checks", "const gs_group_checks *", "checked mode; or NULL"),
             Field("shadow", "const gs_shadow_checks *", "checked mode; or NULL"),
+            Field("counts", "uint64_t *", "of code that counts: GS_COUNTER_... of each block"),
         ),
     ),
     Struct(
@@ -344,6 +354,10 @@ STRUCTS = (
             Field("lines", "const gs_source_lines *", "NULL: they are not known"),
             Field("site_count", "uint32_t", "where checkers may report something"),
             Field("needs_memory", "uint32_t", "whether it asks `allows`"),
+            Field("is_counting", "uint32_t", "it counts instructions, if there are not too many"),
+            Field("block_count", "uint32_t", "whose work-items it counts"),
+            Field("lanes", "uint32_t", "of its vectors"),
+            Field("block_costs", "const uint64_t *", "for each block, GS_BLOCK_COSTS words"),
             Field("accesses", "gs_shared_accesses", "what it tells the race checker"),
             Field("shadow_accesses", "gs_shadow_accesses", "whose shadow it needs"),
             Field("gpu", "const gs_gpu_code *", "NULL: it is code of the CPU"),

@@ -69,6 +69,21 @@ enum { GS_IMAGE_PITCH_ALIGNMENT = 16 };
 /* Work-items of the launch may meet there. */
 #define GS_ACCESS_WATCHED UINT64_C(0x200000000000000)
 
+/* Of a block that counts: how often a vector ran it. */
+enum { GS_COUNTER_RUNS = 0 };
+
+/* How many work-items did. */
+enum { GS_COUNTER_LANES = 1 };
+
+/* How often its branch sent lanes both ways. */
+enum { GS_COUNTER_DIVERGED = 2 };
+
+/* How many counters a block has. */
+enum { GS_BLOCK_COUNTERS = 3 };
+
+/* What a work-item costs in a block: the words of gs_metric_counts from `instructions` on. */
+enum { GS_BLOCK_COSTS = 20 };
+
 /* Bytes; the records of devices begin at multiples of this. */
 enum { GS_ACTIVITY_LINE = 64 };
 
@@ -244,8 +259,9 @@ typedef struct gs_dispatch {
     const void *allows; /* 128: checked mode: a gs_allows_access; or NULL */
     const gs_group_checks *group_checks; /* 136: checked mode; or NULL */
     const gs_shadow_checks *shadow; /* 144: checked mode; or NULL */
+    uint64_t *counts; /* 152: of code that counts: GS_COUNTER_... of each block */
 } gs_dispatch;
-_Static_assert(sizeof(gs_dispatch) == 152, "gs_dispatch has 152 bytes");
+_Static_assert(sizeof(gs_dispatch) == 160, "gs_dispatch has 160 bytes");
 _Static_assert(offsetof(gs_dispatch, arguments) == 0, "gs_dispatch.arguments is at 0");
 _Static_assert(offsetof(gs_dispatch, global_offset) == 8, "gs_dispatch.global_offset is at 8");
 _Static_assert(offsetof(gs_dispatch, group_counts) == 32, "gs_dispatch.group_counts is at 32");
@@ -261,6 +277,7 @@ _Static_assert(offsetof(gs_dispatch, memory) == 120, "gs_dispatch.memory is at 1
 _Static_assert(offsetof(gs_dispatch, allows) == 128, "gs_dispatch.allows is at 128");
 _Static_assert(offsetof(gs_dispatch, group_checks) == 136, "gs_dispatch.group_checks is at 136");
 _Static_assert(offsetof(gs_dispatch, shadow) == 144, "gs_dispatch.shadow is at 144");
+_Static_assert(offsetof(gs_dispatch, counts) == 152, "gs_dispatch.counts is at 152");
 
 /* Compiled code: runs groups of a launch, numbered from 0, x fastest. */
 typedef void (*gs_run_groups)(const gs_dispatch *dispatch, uint64_t first, uint64_t count, char *local);
@@ -478,11 +495,15 @@ typedef struct gs_code_description {
     const gs_source_lines *lines; /* 80: NULL: they are not known */
     uint32_t site_count; /* 88: where checkers may report something */
     uint32_t needs_memory; /* 92: whether it asks `allows` */
-    gs_shared_accesses accesses; /* 96: what it tells the race checker */
-    gs_shadow_accesses shadow_accesses; /* 136: whose shadow it needs */
-    const gs_gpu_code *gpu; /* 152: NULL: it is code of the CPU */
+    uint32_t is_counting; /* 96: it counts instructions, if there are not too many */
+    uint32_t block_count; /* 100: whose work-items it counts */
+    uint32_t lanes; /* 104: of its vectors */
+    const uint64_t *block_costs; /* 112: for each block, GS_BLOCK_COSTS words */
+    gs_shared_accesses accesses; /* 120: what it tells the race checker */
+    gs_shadow_accesses shadow_accesses; /* 160: whose shadow it needs */
+    const gs_gpu_code *gpu; /* 176: NULL: it is code of the CPU */
 } gs_code_description;
-_Static_assert(sizeof(gs_code_description) == 160, "gs_code_description has 160 bytes");
+_Static_assert(sizeof(gs_code_description) == 184, "gs_code_description has 184 bytes");
 _Static_assert(offsetof(gs_code_description, run) == 0, "gs_code_description.run is at 0");
 _Static_assert(offsetof(gs_code_description, local_bytes) == 8, "gs_code_description.local_bytes is at 8");
 _Static_assert(offsetof(gs_code_description, private_bytes) == 16, "gs_code_description.private_bytes is at 16");
@@ -499,9 +520,13 @@ _Static_assert(offsetof(gs_code_description, group_size) == 68, "gs_code_descrip
 _Static_assert(offsetof(gs_code_description, lines) == 80, "gs_code_description.lines is at 80");
 _Static_assert(offsetof(gs_code_description, site_count) == 88, "gs_code_description.site_count is at 88");
 _Static_assert(offsetof(gs_code_description, needs_memory) == 92, "gs_code_description.needs_memory is at 92");
-_Static_assert(offsetof(gs_code_description, accesses) == 96, "gs_code_description.accesses is at 96");
-_Static_assert(offsetof(gs_code_description, shadow_accesses) == 136, "gs_code_description.shadow_accesses is at 136");
-_Static_assert(offsetof(gs_code_description, gpu) == 152, "gs_code_description.gpu is at 152");
+_Static_assert(offsetof(gs_code_description, is_counting) == 96, "gs_code_description.is_counting is at 96");
+_Static_assert(offsetof(gs_code_description, block_count) == 100, "gs_code_description.block_count is at 100");
+_Static_assert(offsetof(gs_code_description, lanes) == 104, "gs_code_description.lanes is at 104");
+_Static_assert(offsetof(gs_code_description, block_costs) == 112, "gs_code_description.block_costs is at 112");
+_Static_assert(offsetof(gs_code_description, accesses) == 120, "gs_code_description.accesses is at 120");
+_Static_assert(offsetof(gs_code_description, shadow_accesses) == 160, "gs_code_description.shadow_accesses is at 160");
+_Static_assert(offsetof(gs_code_description, gpu) == 176, "gs_code_description.gpu is at 176");
 
 /* What Python may know of an allocation. */
 typedef struct gs_allocation_facts {

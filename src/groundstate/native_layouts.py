@@ -48,6 +48,16 @@ ACCESS_SCATTERED = 0x100000000000000
 """Each lane has an address of its own."""
 ACCESS_WATCHED = 0x200000000000000
 """Work-items of the launch may meet there."""
+COUNTER_RUNS = 0
+"""Of a block that counts: how often a vector ran it."""
+COUNTER_LANES = 1
+"""How many work-items did."""
+COUNTER_DIVERGED = 2
+"""How often its branch sent lanes both ways."""
+BLOCK_COUNTERS = 3
+"""How many counters a block has."""
+BLOCK_COSTS = 20
+"""What a work-item costs in a block: the words of gs_metric_counts from `instructions` on."""
 ACTIVITY_LINE = 64
 """Bytes; the records of devices begin at multiples of this."""
 
@@ -268,6 +278,7 @@ class Dispatch(ctypes.Structure):
     allows: int
     group_checks: int
     shadow: int
+    counts: int
     _fields_ = (
         ("arguments", ctypes.c_void_p),
         ("global_offset", ctypes.c_uint64 * 3),
@@ -284,10 +295,11 @@ class Dispatch(ctypes.Structure):
         ("allows", ctypes.c_void_p),
         ("group_checks", ctypes.c_void_p),
         ("shadow", ctypes.c_void_p),
+        ("counts", ctypes.c_void_p),
     )
 
 
-assert ctypes.sizeof(Dispatch) == 152
+assert ctypes.sizeof(Dispatch) == 160
 
 
 class LaunchReports(ctypes.Structure):
@@ -565,6 +577,10 @@ class CodeDescription(ctypes.Structure):
     lines: int
     site_count: int
     needs_memory: int
+    is_counting: int
+    block_count: int
+    lanes: int
+    block_costs: int
     accesses: Any
     shadow_accesses: Any
     gpu: int
@@ -585,13 +601,17 @@ class CodeDescription(ctypes.Structure):
         ("lines", ctypes.c_void_p),
         ("site_count", ctypes.c_uint32),
         ("needs_memory", ctypes.c_uint32),
+        ("is_counting", ctypes.c_uint32),
+        ("block_count", ctypes.c_uint32),
+        ("lanes", ctypes.c_uint32),
+        ("block_costs", ctypes.c_void_p),
         ("accesses", SharedAccesses),
         ("shadow_accesses", ShadowAccesses),
         ("gpu", ctypes.c_void_p),
     )
 
 
-assert ctypes.sizeof(CodeDescription) == 160
+assert ctypes.sizeof(CodeDescription) == 184
 
 
 class AllocationFacts(ctypes.Structure):

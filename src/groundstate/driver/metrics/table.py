@@ -89,7 +89,7 @@ def _busy(report: Report) -> float:
     return _share(report.counts["busy_time"], report.workers * report.elapsed)
 
 
-def _bytes_in_second(*words: str) -> Callable[[Report], float]:
+def _in_nanosecond(*words: str) -> Callable[[Report], float]:
     def value(report: Report) -> float:
         count = sum(report.counts[word] for word in words)
         return count / report.elapsed if report.elapsed else 0.0
@@ -164,6 +164,98 @@ _COMPILING = (
 BASIC = "What runs on the device: kernels, copies, and how busy its workers are."
 
 
+INSTRUCTIONS = (
+    "What work-items of kernels do: instructions, operations, branches. Counted by code that is "
+    "compiled for launches that are appended while the group is active."
+)
+MEMORY = (
+    "What work-items of kernels load and store, by kind of memory and of access. Counted by code "
+    "that is compiled for launches that are appended while the group is active."
+)
+
+
+def _compiled(name: str, description: str, word: str, units: str = "instructions") -> Metric:
+    return _count(name, description, word, units, "Kernels")
+
+
+def _rate(name: str, description: str, units: str, *words: str) -> Metric:
+    type_ = zet.ZET_METRIC_TYPE_THROUGHPUT
+    return Metric(name, description, units, _in_nanosecond(*words), "Kernels", type_, _FLOAT)
+
+
+_COUNTED = _compiled(
+    "KernelsCounted", "Launches whose code counted what follows.", "counted_kernels", "kernels"
+)
+_INSTRUCTIONS = (
+    _COUNTED,
+    _compiled("Instructions", "Instructions of work-items.", "instructions"),
+    _compiled("IntegerInstructions", "Those on integers.", "integer_instructions"),
+    _compiled("FloatInstructions", "Those on floating-point numbers.", "float_instructions"),
+    _compiled("MemoryInstructions", "Loads, stores, atomics, images.", "memory_instructions"),
+    _compiled("ControlInstructions", "Branches and barriers.", "control_instructions"),
+    _compiled(
+        "Flops",
+        "Floating-point operations: one for each number computed, two for a fused multiply-add.",
+        "flops",
+        "operations",
+    ),
+    _rate("FlopRate", "The same in a nanosecond.", "GFLOP/s", "flops"),
+    _compiled("Atomics", "Atomic operations of work-items.", "atomics", "operations"),
+    _compiled("Barriers", "Barriers that work-items came to.", "barriers", "barriers"),
+    _compiled("Branches", "Conditional branches of work-items.", "branches", "branches"),
+    _compiled(
+        "DivergentBranches",
+        "Branches of vectors whose lanes went both ways.",
+        "divergent_branches",
+        "branches",
+    ),
+    Metric(
+        "LanesActive",
+        "Share of the lanes of vectors that had a work-item, over all instructions.",
+        "percent",
+        lambda report: _share(
+            report.counts["instructions"],
+            report.counts["instructions"] + report.counts["idle_lanes"],
+        ),
+        "Kernels",
+        _RATIO,
+        _FLOAT,
+    ),
+    _compiled("LanesIdle", "Lanes without one, for each instruction.", "idle_lanes", "lanes"),
+)
+_MEMORY = (
+    _COUNTED,
+    *(
+        _compiled(name, f"Bytes that work-items {verb} {space} memory.", word, "bytes")
+        for name, verb, space, word in (
+            ("GlobalBytesLoaded", "loaded from", "global", "global_loaded"),
+            ("GlobalBytesStored", "stored to", "global", "global_stored"),
+            ("LocalBytesLoaded", "loaded from", "local", "local_loaded"),
+            ("LocalBytesStored", "stored to", "local", "local_stored"),
+            ("PrivateBytesLoaded", "loaded from", "private", "private_loaded"),
+            ("PrivateBytesStored", "stored to", "private", "private_stored"),
+            ("ConstantBytesLoaded", "loaded from", "constant", "constant_loaded"),
+        )
+    ),
+    *(
+        _compiled(name, f"Bytes of other than private memory {how}.", word, "bytes")
+        for name, how, word in (
+            ("BytesUniform", "at one address for neighbours", "uniform_bytes"),
+            ("BytesConsecutive", "one neighbour after the other", "consecutive_bytes"),
+            ("BytesStrided", "at a fixed distance between neighbours", "strided_bytes"),
+            ("BytesGathered", "anywhere for each work-item", "gathered_bytes"),
+        )
+    ),
+    _rate("GlobalBandwidth", "Global bytes in time.", "GB/s", "global_loaded", "global_stored"),
+)
+
+
+def _of_code(name: str, about: str, sampling: int, metrics: tuple[Metric, ...]) -> Group:
+    times = (*_TIMES, _MARKER) if sampling == TIME else _TIMES
+    first, last = "counted_kernels", "branches"
+    return Group(name, about, sampling, 1, first, last, (*times, *metrics), True)
+
+
 GROUPS: tuple[Group, ...] = (
     Group(
         "ComputeBasic",
@@ -174,6 +266,10 @@ GROUPS: tuple[Group, ...] = (
         "compile_time",
         (*_TIMES, _MARKER, *_WORK, *_COMPILING),
     ),
+    _of_code("Instructions", INSTRUCTIONS, TIME, _INSTRUCTIONS),
+    _of_code("MemoryAccess", MEMORY, TIME, _MEMORY),
     Group("ComputeBasic", BASIC, EVENT, 0, "kernels", "wait_time", (*_TIMES, *_WORK)),
+    _of_code("Instructions", INSTRUCTIONS, EVENT, _INSTRUCTIONS),
+    _of_code("MemoryAccess", MEMORY, EVENT, _MEMORY),
 )
 """In the order in which they are listed: time-based groups first."""
