@@ -15,6 +15,7 @@ from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.instrument.accesses import Access, accesses
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
+from groundstate.compiler.ir.location import Location
 from groundstate.compiler.ir.ops import LEAVES, Category, operation
 from groundstate.compiler.ir.passes import Analyses, Variant
 from groundstate.compiler.spirv.opcodes import StorageClass
@@ -78,10 +79,12 @@ def count_instructions(kernel: Kernel, analyses: Analyses) -> bool:
     shape = Variant((NOMINAL_LANES, 1, 1), NOMINAL_LANES, NOMINAL_LANES)
     strides = Divergence(kernel, analyses.get(CFG), shape, analyses.target)
     kernel.block_costs = [list(asdict(_costs(block, strides)).values()) for block in kernel.blocks]
+    near = None
     for number, block in enumerate(kernel.blocks):
-        counted = [_node("CountBlock", block, [], number)]
+        near = next((each.location for each in block.nodes), near)
+        counted = [_node("CountBlock", block, [], number, near)]
         if block.condition is not None and block.switch is None:
-            block.nodes.append(_node("CountBranch", block, [block.condition], number))
+            block.nodes.append(_node("CountBranch", block, [block.condition], number, near))
         block.nodes = counted + block.nodes
     return True
 
@@ -90,8 +93,8 @@ def _does_something(block: Block) -> bool:
     return bool(block.nodes) or block.condition is not None
 
 
-def _node(op: str, block: Block, operands: list[Node], number: int) -> Node:
-    node = Node(op, Void(), operands, (number,), where=block.where)
+def _node(op: str, block: Block, operands: list[Node], number: int, near: Location | None) -> Node:
+    node = Node(op, Void(), operands, (number,), block.where, near)
     node.block = block
     return node
 
