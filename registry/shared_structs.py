@@ -62,6 +62,13 @@ CONSTANTS = (
 
 NUMBERS = (
     Numbers(
+        "gs_metric_source",
+        "GS_METRICS_OF_",
+        ("DEVICE", "CODE", "PROCESSOR"),
+        "What counts for a metric group, which is its domain, too: the driver, compiled code, or "
+        "the system.",
+    ),
+    Numbers(
         "gs_argument_kind",
         "GS_ARGUMENT_",
         ("VALUE", "POINTER", "LOCAL", "IMAGE", "SAMPLER"),
@@ -419,6 +426,15 @@ STRUCTS = (
                     ("wait_time", "nanoseconds that queues waited for events"),
                     ("compiled", "kernels that were compiled for a group size, or loaded"),
                     ("compile_time", "nanoseconds that took"),
+                    ("cycles", "that the system counts, as the next ones"),
+                    ("cpu_instructions", ""),
+                    ("cache_references", ""),
+                    ("cache_misses", ""),
+                    ("cpu_branches", ""),
+                    ("branch_misses", ""),
+                    ("page_faults", ""),
+                    ("context_switches", ""),
+                    ("migrations", "to another CPU"),
                     ("counted_kernels", "launches whose code counts what follows"),
                     ("idle_lanes", "lanes that had no work-item, once for each instruction"),
                     ("divergent_branches", "whose lanes went both ways"),

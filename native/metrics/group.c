@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "metrics/processor.h"
 #include "threads/lock.h"
 #include "threads/wait.h"
 
@@ -9,8 +10,7 @@ GS_STATIC_LOCK(lock, GS_SHORT_LOCK)
 static _Atomic uint32_t counting_instructions; /* active groups */
 
 /* Made by driver/metrics/groups.py, and never destroyed. */
-GS_EXPORT void *gs_metric_group_new(gs_device *device, uint32_t sampling, uint32_t domain, uint32_t first, uint32_t count,
-                                    bool counts_instructions) {
+GS_EXPORT void *gs_metric_group_new(gs_device *device, uint32_t sampling, uint32_t domain, uint32_t first, uint32_t count) {
     gs_metric_group *group = gs_object_new(GS_KIND_ZET_METRIC_GROUP, NULL);
     if (group == NULL)
         return NULL;
@@ -19,7 +19,6 @@ GS_EXPORT void *gs_metric_group_new(gs_device *device, uint32_t sampling, uint32
     group->domain = domain;
     group->first = first;
     group->count = count;
-    group->counts_instructions = counts_instructions;
     gs_object_complete(group, NULL);
     return group;
 }
@@ -29,8 +28,10 @@ static void change(gs_metric_group *group, bool is_active) {
         return;
     uint32_t step = is_active ? 1 : UINT32_MAX;
     group->is_active = is_active;
-    if (group->counts_instructions)
+    if (group->domain == GS_METRICS_OF_CODE)
         counting_instructions += step;
+    if (group->domain == GS_METRICS_OF_PROCESSOR && (gs_active_processor_groups += step) == 0)
+        gs_processor_close();
     gs_active_metric_groups += step;
 }
 
@@ -97,7 +98,7 @@ static _Thread_local const gs_device *asked;
 static void look(void *visited) {
     const gs_metric_group *group = visited;
     for (const gs_device *device = asked; device != NULL; device = device->parent)
-        found |= group->counts_instructions && group->is_active && group->device == device;
+        found |= group->domain == GS_METRICS_OF_CODE && group->is_active && group->device == device;
 }
 
 bool gs_counts_instructions(const gs_device *device) {

@@ -10,9 +10,8 @@ typedef struct gs_metric_group {
     gs_object object;
     gs_device *device;
     uint32_t sampling; /* zet_metric_group_sampling_type_flags_t */
-    uint32_t domain;
+    uint32_t domain;   /* gs_metric_source */
     uint32_t first, count; /* which words of gs_metric_counts its reports have */
-    bool counts_instructions;
     _Atomic bool is_active;
     _Atomic uint32_t users; /* streamers that are open */
 } gs_metric_group;

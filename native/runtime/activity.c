@@ -14,7 +14,7 @@
 
 #include "abi/abi.h"
 #include "memory/memory_file.h"
-#include "metrics/counts.h"
+#include "metrics/processor.h"
 #include "threads/fork.h"
 #include "threads/lock.h"
 #include "threads/wait.h"
@@ -190,6 +190,8 @@ void gs_activity_begin(gs_activity work) {
     enter(meter(record, record->all_offset), record->workers, now);
     if (work.copies)
         enter(meter(record, record->copies_offset), record->workers, now);
+    if (work.counts != NULL && gs_processor_is_counted())
+        gs_processor_begin();
 }
 
 void gs_activity_end(void) {
@@ -202,8 +204,10 @@ void gs_activity_end(void) {
     if (work.copies) /* first: it never counts more than all does */
         leave(meter(record, record->copies_offset), record->workers, now);
     leave(meter(record, record->all_offset), record->workers, now);
-    if (work.counts != NULL)
+    if (work.counts != NULL) {
         GS_COUNT(work.counts, busy_time, now - work.since);
+        gs_processor_end(work.counts);
+    }
 }
 
 gs_activity gs_activity_current(void) { return here; }

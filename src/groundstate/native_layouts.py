@@ -61,6 +61,14 @@ BLOCK_COSTS = 20
 ACTIVITY_LINE = 64
 """Bytes; the records of devices begin at multiples of this."""
 
+METRIC_SOURCES = (
+    "device",
+    "code",
+    "processor",
+)
+"""What counts for a metric group, which is its domain, too: the driver, compiled code, or the
+system.
+"""
 ARGUMENT_KINDS = (
     "value",
     "pointer",
@@ -697,6 +705,15 @@ class MetricCounts(ctypes.Structure):
     wait_time: int
     compiled: int
     compile_time: int
+    cycles: int
+    cpu_instructions: int
+    cache_references: int
+    cache_misses: int
+    cpu_branches: int
+    branch_misses: int
+    page_faults: int
+    context_switches: int
+    migrations: int
     counted_kernels: int
     idle_lanes: int
     divergent_branches: int
@@ -733,6 +750,15 @@ class MetricCounts(ctypes.Structure):
         ("wait_time", ctypes.c_uint64),
         ("compiled", ctypes.c_uint64),
         ("compile_time", ctypes.c_uint64),
+        ("cycles", ctypes.c_uint64),
+        ("cpu_instructions", ctypes.c_uint64),
+        ("cache_references", ctypes.c_uint64),
+        ("cache_misses", ctypes.c_uint64),
+        ("cpu_branches", ctypes.c_uint64),
+        ("branch_misses", ctypes.c_uint64),
+        ("page_faults", ctypes.c_uint64),
+        ("context_switches", ctypes.c_uint64),
+        ("migrations", ctypes.c_uint64),
         ("counted_kernels", ctypes.c_uint64),
         ("idle_lanes", ctypes.c_uint64),
         ("divergent_branches", ctypes.c_uint64),
@@ -759,7 +785,7 @@ class MetricCounts(ctypes.Structure):
     )
 
 
-assert ctypes.sizeof(MetricCounts) == 280
+assert ctypes.sizeof(MetricCounts) == 352
 
 
 class MetricReport(ctypes.Structure):

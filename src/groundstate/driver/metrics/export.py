@@ -11,7 +11,7 @@ import json
 from groundstate import ze, zet
 from groundstate.driver.api import Failure, handler, read_u64, write_u64
 from groundstate.driver.metrics.groups import groups
-from groundstate.driver.metrics.table import GROUPS, NAMES, Group
+from groundstate.driver.metrics.table import GROUPS, NAMES, Group, events_of, processor_groups
 from groundstate.driver.metrics.values import calculate_sets, check_size, report_bytes
 
 FORMAT = "groundstate metrics 1"
@@ -20,7 +20,13 @@ FORMAT = "groundstate metrics 1"
 def _head(group: Group) -> bytes:
     first, count = group.words
     words = NAMES[first : first + count]
-    said = {"format": FORMAT, "group": group.name, "sampling": group.sampling, "words": words}
+    said = {
+        "format": FORMAT,
+        "group": group.name,
+        "sampling": group.sampling,
+        "words": words,
+        "metrics": [metric.name for metric in group.metrics],
+    }
     return json.dumps(said).encode() + b"\n"
 
 
@@ -71,9 +77,19 @@ def zetMetricGroupCalculateMetricExportDataExp(
     calculate_sets(group, type, raw, answers)
 
 
+def _metrics(head: bytes) -> list[str]:
+    """The names of metrics that exported data begin with."""
+    try:
+        said = json.loads(head)
+    except (ValueError, RecursionError):
+        return []
+    names = said.get("metrics") if isinstance(said, dict) else None
+    return [each for each in names if isinstance(each, str)] if isinstance(names, list) else []
+
+
 def _group_of(head: bytes) -> Group:
     """The group that exported data name. What they say is compared and never trusted."""
-    for group in GROUPS:
+    for group in (*GROUPS, *processor_groups(events_of(_metrics(head)))):
         if _head(group) == head:
             return group
     raise Failure(

@@ -20,7 +20,7 @@ from groundstate.driver.api import (
     write_text,
     write_u32,
 )
-from groundstate.driver.metrics.table import GROUPS, Group, Metric
+from groundstate.driver.metrics.table import GROUPS, TIME, Group, Metric, processor_groups
 from groundstate.driver.platform import Device
 
 TIMER_RESOLUTION = 1_000_000_000
@@ -48,14 +48,19 @@ def _list(device: Device) -> tuple[int, ...]:
     """The handles of a device's groups, made when somebody first asks. They stay."""
     with _lock:
         if device.handle not in _of_device:
-            known = () if device.gpu is not None else GROUPS
+            known = _known() if device.gpu is None else ()
             _of_device[device.handle] = tuple(_add(device, group) for group in known)
         return _of_device[device.handle]
 
 
+def _known() -> list[Group]:
+    found = (*GROUPS, *processor_groups(native.processor_events()))
+    return sorted(found, key=lambda group: group.sampling != TIME)
+
+
 def _add(device: Device, group: Group) -> int:
-    where = (device.handle, group.sampling, group.domain, *group.words)
-    handle = native.metric_group_new(*where, group.counts_instructions)
+    words = group.words
+    handle = native.metric_group_new(device.handle, group.sampling, group.domain, *words)
     metrics = tuple(native.object_new("zet_metric_handle_t") for _ in group.metrics)
     _metrics.update(zip(metrics, group.metrics, strict=True))
     groups[handle] = Listed(group, device, metrics)

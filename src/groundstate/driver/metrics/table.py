@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from groundstate import zet
-from groundstate.native_layouts import MetricCounts, offset_of
+from groundstate.native_layouts import METRIC_SOURCES, MetricCounts, offset_of
 
 WORD = 8
 
@@ -53,7 +53,6 @@ class Group(NamedTuple):
     """The first and the last word of its reports, by the names of `gs_metric_counts`."""
     last: str
     metrics: tuple[Metric, ...]
-    counts_instructions: bool = False
 
     @property
     def words(self) -> tuple[int, int]:
@@ -62,6 +61,8 @@ class Group(NamedTuple):
         return first, last - first + 1
 
 
+OF_DEVICE, OF_CODE, OF_PROCESSOR = range(len(METRIC_SOURCES))
+"""The domains."""
 NAMES = tuple(MetricCounts.__annotations__)
 """Of the words that are counted, in their order."""
 
@@ -253,7 +254,7 @@ _MEMORY = (
 def _of_code(name: str, about: str, sampling: int, metrics: tuple[Metric, ...]) -> Group:
     times = (*_TIMES, _MARKER) if sampling == TIME else _TIMES
     first, last = "counted_kernels", "branches"
-    return Group(name, about, sampling, 1, first, last, (*times, *metrics), True)
+    return Group(name, about, sampling, OF_CODE, first, last, (*times, *metrics))
 
 
 GROUPS: tuple[Group, ...] = (
@@ -261,15 +262,54 @@ GROUPS: tuple[Group, ...] = (
         "ComputeBasic",
         BASIC,
         TIME,
-        0,
+        OF_DEVICE,
         "kernels",
         "compile_time",
         (*_TIMES, _MARKER, *_WORK, *_COMPILING),
     ),
     _of_code("Instructions", INSTRUCTIONS, TIME, _INSTRUCTIONS),
     _of_code("MemoryAccess", MEMORY, TIME, _MEMORY),
-    Group("ComputeBasic", BASIC, EVENT, 0, "kernels", "wait_time", (*_TIMES, *_WORK)),
+    Group("ComputeBasic", BASIC, EVENT, OF_DEVICE, "kernels", "wait_time", (*_TIMES, *_WORK)),
     _of_code("Instructions", INSTRUCTIONS, EVENT, _INSTRUCTIONS),
     _of_code("MemoryAccess", MEMORY, EVENT, _MEMORY),
 )
 """In the order in which they are listed: time-based groups first."""
+
+
+PROCESSOR = (
+    "What the system counts of threads while they run kernels, copies and fills, outside of the "
+    "kernel of the system (perf_event_open)."
+)
+_EVENTS = (
+    ("CpuCycles", "Clock cycles.", "cycles"),
+    ("CpuInstructions", "Instructions of the CPU.", "cpu_instructions"),
+    ("CacheReferences", "Accesses of the last-level cache.", "cache_references"),
+    ("CacheMisses", "Those that had to go to memory.", "cache_misses"),
+    ("CpuBranches", "Branches of the CPU.", "cpu_branches"),
+    ("CpuBranchMisses", "Those that were predicted wrongly.", "branch_misses"),
+    ("PageFaults", "Pages that were touched for the first time, or came back.", "page_faults"),
+    ("ContextSwitches", "How often threads had to let others run.", "context_switches"),
+    ("CpuMigrations", "How often threads went to another CPU.", "migrations"),
+)
+"""In the order of the events in native/metrics/processor.c."""
+
+
+def processor_groups(events: int) -> tuple[Group, ...]:
+    """The groups of what the system counts: events that it does not count are not in them."""
+    metrics = tuple(
+        _count(name, about, word, component="Processor")
+        for number, (name, about, word) in enumerate(_EVENTS)
+        if events >> number & 1
+    )
+    if not metrics:
+        return ()
+    facts = (OF_PROCESSOR, _EVENTS[0][2], _EVENTS[-1][2])
+    return (
+        Group("Processor", PROCESSOR, TIME, *facts, (*_TIMES, _MARKER, *metrics)),
+        Group("Processor", PROCESSOR, EVENT, *facts, (*_TIMES, *metrics)),
+    )
+
+
+def events_of(names: list[str]) -> int:
+    """The events whose metrics are among these."""
+    return sum(1 << number for number, each in enumerate(_EVENTS) if each[0] in names)
