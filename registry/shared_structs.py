@@ -48,10 +48,26 @@ CONSTANTS = (
             start=48,
         )
     ),
+    Constant("GS_COUNTER_RUNS", 0, "of a block that counts: how often a vector ran it"),
+    Constant("GS_COUNTER_LANES", 1, "how many work-items did"),
+    Constant("GS_COUNTER_DIVERGED", 2, "how often its branch sent lanes both ways"),
+    Constant("GS_BLOCK_COUNTERS", 3, "how many counters a block has"),
+    Constant(
+        "GS_BLOCK_COSTS",
+        20,
+        "what a work-item costs in a block: the words of gs_metric_counts from `instructions` on",
+    ),
     Constant("GS_ACTIVITY_LINE", 64, "bytes; the records of devices begin at multiples of this"),
 )
 
 NUMBERS = (
+    Numbers(
+        "gs_metric_source",
+        "GS_METRICS_OF_",
+        ("DEVICE", "CODE", "PROCESSOR"),
+        "What counts for a metric group, which is its domain, too: the driver, compiled code, or "
+        "the system.",
+    ),
     Numbers(
         "gs_argument_kind",
         "GS_ARGUMENT_",
@@ -189,6 +205,7 @@ STRUCTS = (
             Field("allows", "const void *", "checked mode: a gs_allows_access; or NULL"),
             Field("group_checks", "const gs_group_checks *", "checked mode; or NULL"),
             Field("shadow", "const gs_shadow_checks *", "checked mode; or NULL"),
+            Field("counts", "uint64_t *", "of code that counts: GS_COUNTER_... of each block"),
         ),
     ),
     Struct(
@@ -350,6 +367,10 @@ STRUCTS = (
             Field("lines", "const gs_source_lines *", "NULL: they are not known"),
             Field("site_count", "uint32_t", "where checkers may report something"),
             Field("needs_memory", "uint32_t", "whether it asks `allows`"),
+            Field("is_counting", "uint32_t", "it counts instructions, if there are not too many"),
+            Field("block_count", "uint32_t", "whose work-items it counts"),
+            Field("lanes", "uint32_t", "of its vectors"),
+            Field("block_costs", "const uint64_t *", "for each block, GS_BLOCK_COSTS words"),
             Field("accesses", "gs_shared_accesses", "what it tells the race checker"),
             Field("shadow_accesses", "gs_shadow_accesses", "whose shadow it needs"),
             Field("gpu", "const gs_gpu_code *", "NULL: it is code of the CPU"),
@@ -389,6 +410,72 @@ STRUCTS = (
             Field("read", "uint64_t"),
             Field("write", "uint64_t"),
             Field("latency", "uint64_t"),
+        ),
+    ),
+    Struct(
+        "gs_metric_counts",
+        "What metrics count (docs/reference/metrics.md), on a device or for one queue. From "
+        "`instructions` to `branches`: of compiled code that counts, in work-items.",
+        (
+            *(
+                Field(name, "uint64_t", about)
+                for name, about in (
+                    ("kernels", "launches that have ended"),
+                    ("groups", "work-groups of them"),
+                    ("items", "work-items"),
+                    ("copies", "copies and fills that have ended"),
+                    ("copied_bytes", ""),
+                    ("filled_bytes", ""),
+                    ("kernel_time", "nanoseconds from the beginning of launches to their end"),
+                    ("copy_time", "the same of copies and fills"),
+                    ("busy_time", "nanoseconds of all workers together"),
+                    ("wait_time", "nanoseconds that queues waited for events"),
+                    ("compiled", "kernels that were compiled for a group size, or loaded"),
+                    ("compile_time", "nanoseconds that took"),
+                    ("cycles", "that the system counts, as the next ones"),
+                    ("cpu_instructions", ""),
+                    ("cache_references", ""),
+                    ("cache_misses", ""),
+                    ("cpu_branches", ""),
+                    ("branch_misses", ""),
+                    ("page_faults", ""),
+                    ("context_switches", ""),
+                    ("migrations", "to another CPU"),
+                    ("counted_kernels", "launches whose code counts what follows"),
+                    ("idle_lanes", "lanes that had no work-item, once for each instruction"),
+                    ("divergent_branches", "whose lanes went both ways"),
+                    ("instructions", ""),
+                    ("integer_instructions", ""),
+                    ("float_instructions", ""),
+                    ("memory_instructions", ""),
+                    ("control_instructions", ""),
+                    ("flops", "an addition or multiplication of two numbers is one"),
+                    ("global_loaded", "bytes, as are the others"),
+                    ("global_stored", ""),
+                    ("local_loaded", ""),
+                    ("local_stored", ""),
+                    ("private_loaded", ""),
+                    ("private_stored", ""),
+                    ("constant_loaded", ""),
+                    ("uniform_bytes", "accessed at one address by all lanes of a vector"),
+                    ("consecutive_bytes", "one lane after the other"),
+                    ("strided_bytes", "with a distance from lane to lane"),
+                    ("gathered_bytes", "each lane elsewhere"),
+                    ("atomics", ""),
+                    ("barriers", "that work-items came to"),
+                    ("branches", ""),
+                )
+            ),
+        ),
+    ),
+    Struct(
+        "gs_metric_report",
+        "The head of a raw report; the counts of its group follow.",
+        (
+            Field("marker", "uint64_t", "of zetCommandListAppendMetricStreamerMarker, or 0"),
+            Field("start", "uint64_t", "of what was counted, in the device's timestamps"),
+            Field("end", "uint64_t"),
+            Field("workers", "uint64_t", "of the device"),
         ),
     ),
     Struct(

@@ -69,8 +69,30 @@ enum { GS_IMAGE_PITCH_ALIGNMENT = 16 };
 /* Work-items of the launch may meet there. */
 #define GS_ACCESS_WATCHED UINT64_C(0x200000000000000)
 
+/* Of a block that counts: how often a vector ran it. */
+enum { GS_COUNTER_RUNS = 0 };
+
+/* How many work-items did. */
+enum { GS_COUNTER_LANES = 1 };
+
+/* How often its branch sent lanes both ways. */
+enum { GS_COUNTER_DIVERGED = 2 };
+
+/* How many counters a block has. */
+enum { GS_BLOCK_COUNTERS = 3 };
+
+/* What a work-item costs in a block: the words of gs_metric_counts from `instructions` on. */
+enum { GS_BLOCK_COSTS = 20 };
+
 /* Bytes; the records of devices begin at multiples of this. */
 enum { GS_ACTIVITY_LINE = 64 };
+
+/* What counts for a metric group, which is its domain, too: the driver, compiled code, or the system. */
+typedef enum gs_metric_source {
+    GS_METRICS_OF_DEVICE = 0,
+    GS_METRICS_OF_CODE = 1,
+    GS_METRICS_OF_PROCESSOR = 2,
+} gs_metric_source;
 
 /* What an argument of a kernel is. */
 typedef enum gs_argument_kind {
@@ -252,8 +274,9 @@ typedef struct gs_dispatch {
     const void *allows; /* 128: checked mode: a gs_allows_access; or NULL */
     const gs_group_checks *group_checks; /* 136: checked mode; or NULL */
     const gs_shadow_checks *shadow; /* 144: checked mode; or NULL */
+    uint64_t *counts; /* 152: of code that counts: GS_COUNTER_... of each block */
 } gs_dispatch;
-_Static_assert(sizeof(gs_dispatch) == 152, "gs_dispatch has 152 bytes");
+_Static_assert(sizeof(gs_dispatch) == 160, "gs_dispatch has 160 bytes");
 _Static_assert(offsetof(gs_dispatch, arguments) == 0, "gs_dispatch.arguments is at 0");
 _Static_assert(offsetof(gs_dispatch, global_offset) == 8, "gs_dispatch.global_offset is at 8");
 _Static_assert(offsetof(gs_dispatch, group_counts) == 32, "gs_dispatch.group_counts is at 32");
@@ -269,6 +292,7 @@ _Static_assert(offsetof(gs_dispatch, memory) == 120, "gs_dispatch.memory is at 1
 _Static_assert(offsetof(gs_dispatch, allows) == 128, "gs_dispatch.allows is at 128");
 _Static_assert(offsetof(gs_dispatch, group_checks) == 136, "gs_dispatch.group_checks is at 136");
 _Static_assert(offsetof(gs_dispatch, shadow) == 144, "gs_dispatch.shadow is at 144");
+_Static_assert(offsetof(gs_dispatch, counts) == 152, "gs_dispatch.counts is at 152");
 
 /* Compiled code: runs groups of a launch, numbered from 0, x fastest. */
 typedef void (*gs_run_groups)(const gs_dispatch *dispatch, uint64_t first, uint64_t count, char *local);
@@ -488,11 +512,15 @@ typedef struct gs_code_description {
     const gs_source_lines *lines; /* 80: NULL: they are not known */
     uint32_t site_count; /* 88: where checkers may report something */
     uint32_t needs_memory; /* 92: whether it asks `allows` */
-    gs_shared_accesses accesses; /* 96: what it tells the race checker */
-    gs_shadow_accesses shadow_accesses; /* 136: whose shadow it needs */
-    const gs_gpu_code *gpu; /* 152: NULL: it is code of the CPU */
+    uint32_t is_counting; /* 96: it counts instructions, if there are not too many */
+    uint32_t block_count; /* 100: whose work-items it counts */
+    uint32_t lanes; /* 104: of its vectors */
+    const uint64_t *block_costs; /* 112: for each block, GS_BLOCK_COSTS words */
+    gs_shared_accesses accesses; /* 120: what it tells the race checker */
+    gs_shadow_accesses shadow_accesses; /* 160: whose shadow it needs */
+    const gs_gpu_code *gpu; /* 176: NULL: it is code of the CPU */
 } gs_code_description;
-_Static_assert(sizeof(gs_code_description) == 160, "gs_code_description has 160 bytes");
+_Static_assert(sizeof(gs_code_description) == 184, "gs_code_description has 184 bytes");
 _Static_assert(offsetof(gs_code_description, run) == 0, "gs_code_description.run is at 0");
 _Static_assert(offsetof(gs_code_description, local_bytes) == 8, "gs_code_description.local_bytes is at 8");
 _Static_assert(offsetof(gs_code_description, private_bytes) == 16, "gs_code_description.private_bytes is at 16");
@@ -509,9 +537,13 @@ _Static_assert(offsetof(gs_code_description, group_size) == 68, "gs_code_descrip
 _Static_assert(offsetof(gs_code_description, lines) == 80, "gs_code_description.lines is at 80");
 _Static_assert(offsetof(gs_code_description, site_count) == 88, "gs_code_description.site_count is at 88");
 _Static_assert(offsetof(gs_code_description, needs_memory) == 92, "gs_code_description.needs_memory is at 92");
-_Static_assert(offsetof(gs_code_description, accesses) == 96, "gs_code_description.accesses is at 96");
-_Static_assert(offsetof(gs_code_description, shadow_accesses) == 136, "gs_code_description.shadow_accesses is at 136");
-_Static_assert(offsetof(gs_code_description, gpu) == 152, "gs_code_description.gpu is at 152");
+_Static_assert(offsetof(gs_code_description, is_counting) == 96, "gs_code_description.is_counting is at 96");
+_Static_assert(offsetof(gs_code_description, block_count) == 100, "gs_code_description.block_count is at 100");
+_Static_assert(offsetof(gs_code_description, lanes) == 104, "gs_code_description.lanes is at 104");
+_Static_assert(offsetof(gs_code_description, block_costs) == 112, "gs_code_description.block_costs is at 112");
+_Static_assert(offsetof(gs_code_description, accesses) == 120, "gs_code_description.accesses is at 120");
+_Static_assert(offsetof(gs_code_description, shadow_accesses) == 160, "gs_code_description.shadow_accesses is at 160");
+_Static_assert(offsetof(gs_code_description, gpu) == 176, "gs_code_description.gpu is at 176");
 
 /* What Python may know of an allocation. */
 typedef struct gs_allocation_facts {
@@ -563,6 +595,113 @@ _Static_assert(offsetof(gs_speed, copy) == 0, "gs_speed.copy is at 0");
 _Static_assert(offsetof(gs_speed, read) == 8, "gs_speed.read is at 8");
 _Static_assert(offsetof(gs_speed, write) == 16, "gs_speed.write is at 16");
 _Static_assert(offsetof(gs_speed, latency) == 24, "gs_speed.latency is at 24");
+
+/* What metrics count (docs/reference/metrics.md), on a device or for one queue. From `instructions` to
+ * `branches`: of compiled code that counts, in work-items. */
+typedef struct gs_metric_counts {
+    uint64_t kernels; /* 0: launches that have ended */
+    uint64_t groups; /* 8: work-groups of them */
+    uint64_t items; /* 16: work-items */
+    uint64_t copies; /* 24: copies and fills that have ended */
+    uint64_t copied_bytes; /* 32 */
+    uint64_t filled_bytes; /* 40 */
+    uint64_t kernel_time; /* 48: nanoseconds from the beginning of launches to their end */
+    uint64_t copy_time; /* 56: the same of copies and fills */
+    uint64_t busy_time; /* 64: nanoseconds of all workers together */
+    uint64_t wait_time; /* 72: nanoseconds that queues waited for events */
+    uint64_t compiled; /* 80: kernels that were compiled for a group size, or loaded */
+    uint64_t compile_time; /* 88: nanoseconds that took */
+    uint64_t cycles; /* 96: that the system counts, as the next ones */
+    uint64_t cpu_instructions; /* 104 */
+    uint64_t cache_references; /* 112 */
+    uint64_t cache_misses; /* 120 */
+    uint64_t cpu_branches; /* 128 */
+    uint64_t branch_misses; /* 136 */
+    uint64_t page_faults; /* 144 */
+    uint64_t context_switches; /* 152 */
+    uint64_t migrations; /* 160: to another CPU */
+    uint64_t counted_kernels; /* 168: launches whose code counts what follows */
+    uint64_t idle_lanes; /* 176: lanes that had no work-item, once for each instruction */
+    uint64_t divergent_branches; /* 184: whose lanes went both ways */
+    uint64_t instructions; /* 192 */
+    uint64_t integer_instructions; /* 200 */
+    uint64_t float_instructions; /* 208 */
+    uint64_t memory_instructions; /* 216 */
+    uint64_t control_instructions; /* 224 */
+    uint64_t flops; /* 232: an addition or multiplication of two numbers is one */
+    uint64_t global_loaded; /* 240: bytes, as are the others */
+    uint64_t global_stored; /* 248 */
+    uint64_t local_loaded; /* 256 */
+    uint64_t local_stored; /* 264 */
+    uint64_t private_loaded; /* 272 */
+    uint64_t private_stored; /* 280 */
+    uint64_t constant_loaded; /* 288 */
+    uint64_t uniform_bytes; /* 296: accessed at one address by all lanes of a vector */
+    uint64_t consecutive_bytes; /* 304: one lane after the other */
+    uint64_t strided_bytes; /* 312: with a distance from lane to lane */
+    uint64_t gathered_bytes; /* 320: each lane elsewhere */
+    uint64_t atomics; /* 328 */
+    uint64_t barriers; /* 336: that work-items came to */
+    uint64_t branches; /* 344 */
+} gs_metric_counts;
+_Static_assert(sizeof(gs_metric_counts) == 352, "gs_metric_counts has 352 bytes");
+_Static_assert(offsetof(gs_metric_counts, kernels) == 0, "gs_metric_counts.kernels is at 0");
+_Static_assert(offsetof(gs_metric_counts, groups) == 8, "gs_metric_counts.groups is at 8");
+_Static_assert(offsetof(gs_metric_counts, items) == 16, "gs_metric_counts.items is at 16");
+_Static_assert(offsetof(gs_metric_counts, copies) == 24, "gs_metric_counts.copies is at 24");
+_Static_assert(offsetof(gs_metric_counts, copied_bytes) == 32, "gs_metric_counts.copied_bytes is at 32");
+_Static_assert(offsetof(gs_metric_counts, filled_bytes) == 40, "gs_metric_counts.filled_bytes is at 40");
+_Static_assert(offsetof(gs_metric_counts, kernel_time) == 48, "gs_metric_counts.kernel_time is at 48");
+_Static_assert(offsetof(gs_metric_counts, copy_time) == 56, "gs_metric_counts.copy_time is at 56");
+_Static_assert(offsetof(gs_metric_counts, busy_time) == 64, "gs_metric_counts.busy_time is at 64");
+_Static_assert(offsetof(gs_metric_counts, wait_time) == 72, "gs_metric_counts.wait_time is at 72");
+_Static_assert(offsetof(gs_metric_counts, compiled) == 80, "gs_metric_counts.compiled is at 80");
+_Static_assert(offsetof(gs_metric_counts, compile_time) == 88, "gs_metric_counts.compile_time is at 88");
+_Static_assert(offsetof(gs_metric_counts, cycles) == 96, "gs_metric_counts.cycles is at 96");
+_Static_assert(offsetof(gs_metric_counts, cpu_instructions) == 104, "gs_metric_counts.cpu_instructions is at 104");
+_Static_assert(offsetof(gs_metric_counts, cache_references) == 112, "gs_metric_counts.cache_references is at 112");
+_Static_assert(offsetof(gs_metric_counts, cache_misses) == 120, "gs_metric_counts.cache_misses is at 120");
+_Static_assert(offsetof(gs_metric_counts, cpu_branches) == 128, "gs_metric_counts.cpu_branches is at 128");
+_Static_assert(offsetof(gs_metric_counts, branch_misses) == 136, "gs_metric_counts.branch_misses is at 136");
+_Static_assert(offsetof(gs_metric_counts, page_faults) == 144, "gs_metric_counts.page_faults is at 144");
+_Static_assert(offsetof(gs_metric_counts, context_switches) == 152, "gs_metric_counts.context_switches is at 152");
+_Static_assert(offsetof(gs_metric_counts, migrations) == 160, "gs_metric_counts.migrations is at 160");
+_Static_assert(offsetof(gs_metric_counts, counted_kernels) == 168, "gs_metric_counts.counted_kernels is at 168");
+_Static_assert(offsetof(gs_metric_counts, idle_lanes) == 176, "gs_metric_counts.idle_lanes is at 176");
+_Static_assert(offsetof(gs_metric_counts, divergent_branches) == 184, "gs_metric_counts.divergent_branches is at 184");
+_Static_assert(offsetof(gs_metric_counts, instructions) == 192, "gs_metric_counts.instructions is at 192");
+_Static_assert(offsetof(gs_metric_counts, integer_instructions) == 200, "gs_metric_counts.integer_instructions is at 200");
+_Static_assert(offsetof(gs_metric_counts, float_instructions) == 208, "gs_metric_counts.float_instructions is at 208");
+_Static_assert(offsetof(gs_metric_counts, memory_instructions) == 216, "gs_metric_counts.memory_instructions is at 216");
+_Static_assert(offsetof(gs_metric_counts, control_instructions) == 224, "gs_metric_counts.control_instructions is at 224");
+_Static_assert(offsetof(gs_metric_counts, flops) == 232, "gs_metric_counts.flops is at 232");
+_Static_assert(offsetof(gs_metric_counts, global_loaded) == 240, "gs_metric_counts.global_loaded is at 240");
+_Static_assert(offsetof(gs_metric_counts, global_stored) == 248, "gs_metric_counts.global_stored is at 248");
+_Static_assert(offsetof(gs_metric_counts, local_loaded) == 256, "gs_metric_counts.local_loaded is at 256");
+_Static_assert(offsetof(gs_metric_counts, local_stored) == 264, "gs_metric_counts.local_stored is at 264");
+_Static_assert(offsetof(gs_metric_counts, private_loaded) == 272, "gs_metric_counts.private_loaded is at 272");
+_Static_assert(offsetof(gs_metric_counts, private_stored) == 280, "gs_metric_counts.private_stored is at 280");
+_Static_assert(offsetof(gs_metric_counts, constant_loaded) == 288, "gs_metric_counts.constant_loaded is at 288");
+_Static_assert(offsetof(gs_metric_counts, uniform_bytes) == 296, "gs_metric_counts.uniform_bytes is at 296");
+_Static_assert(offsetof(gs_metric_counts, consecutive_bytes) == 304, "gs_metric_counts.consecutive_bytes is at 304");
+_Static_assert(offsetof(gs_metric_counts, strided_bytes) == 312, "gs_metric_counts.strided_bytes is at 312");
+_Static_assert(offsetof(gs_metric_counts, gathered_bytes) == 320, "gs_metric_counts.gathered_bytes is at 320");
+_Static_assert(offsetof(gs_metric_counts, atomics) == 328, "gs_metric_counts.atomics is at 328");
+_Static_assert(offsetof(gs_metric_counts, barriers) == 336, "gs_metric_counts.barriers is at 336");
+_Static_assert(offsetof(gs_metric_counts, branches) == 344, "gs_metric_counts.branches is at 344");
+
+/* The head of a raw report; the counts of its group follow. */
+typedef struct gs_metric_report {
+    uint64_t marker; /* 0: of zetCommandListAppendMetricStreamerMarker, or 0 */
+    uint64_t start; /* 8: of what was counted, in the device's timestamps */
+    uint64_t end; /* 16 */
+    uint64_t workers; /* 24: of the device */
+} gs_metric_report;
+_Static_assert(sizeof(gs_metric_report) == 32, "gs_metric_report has 32 bytes");
+_Static_assert(offsetof(gs_metric_report, marker) == 0, "gs_metric_report.marker is at 0");
+_Static_assert(offsetof(gs_metric_report, start) == 8, "gs_metric_report.start is at 8");
+_Static_assert(offsetof(gs_metric_report, end) == 16, "gs_metric_report.end is at 16");
+_Static_assert(offsetof(gs_metric_report, workers) == 24, "gs_metric_report.workers is at 24");
 
 /* What a process does on its devices: the head of the page that others read. */
 typedef struct gs_activity_head {

@@ -29,6 +29,7 @@ typedef struct gs_device {
     gs_thread_pool *pool;
     const gs_affinity *affinity; /* its CPUs, if the machine is divided, else NULL */
     gs_device_activity *activity;     /* what is done on it and how much of its memory is used */
+    gs_metric_counts *_Atomic counts; /* for metrics (metrics/counts.h); NULL: no group of it was ever active */
     uint64_t memory_bytes;
     uint32_t queue_groups;        /* ordinals below this are valid; 0 computes, the others only copy */
     uint32_t queues_per_group;

@@ -6,6 +6,7 @@
 
 #include "check/host/host.h"
 #include "images/image.h"
+#include "metrics/counts.h"
 #include "objects/device_kind.h"
 
 /* --- Life ------------------------------------------------------------------------------------------- */
@@ -210,11 +211,16 @@ static bool is_size(const uint32_t left[3], uint32_t x, uint32_t y, uint32_t z) 
     return left[0] == x && left[1] == y && left[2] == z;
 }
 
-gs_code *gs_find_code(const gs_entry_point *entry_point, const uint32_t size[3]) {
+static gs_code *find_code(const gs_entry_point *entry_point, const uint32_t size[3], bool is_counting) {
     gs_code *code = entry_point->codes;
-    while (code != NULL && !is_size(code->group_size, size[0], size[1], size[2]))
+    while (code != NULL &&
+           (code->is_counting != is_counting || !is_size(code->group_size, size[0], size[1], size[2])))
         code = code->next;
     return code;
+}
+
+gs_code *gs_find_code(const gs_entry_point *entry_point, const uint32_t size[3]) {
+    return find_code(entry_point, size, false);
 }
 
 static ze_result_t check_group_size(enum gs_function function, const gs_entry_point *entry_point, uint32_t x,
@@ -303,22 +309,37 @@ ze_result_t gs_zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t glo
 }
 
 /* Code for a size that was used before is found here; else Python compiles it. */
+static ze_result_t find_or_compile(enum gs_function function, gs_kernel *kernel, bool is_counting, gs_code **found) {
+    uint32_t size[3];
+    gs_kernel_group_size(kernel, size);
+    *found = find_code(kernel->entry_point, size, is_counting);
+    if (*found != NULL)
+        return ZE_RESULT_SUCCESS;
+    uint64_t start = gs_metrics_are_active() ? gs_clock(CLOCK_MONOTONIC) : 0;
+    ze_result_t result = is_counting ? gs_compile_counting(function, kernel->entry_point, size)
+                                     : gs_compile_entry_point(function, kernel->entry_point, size);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    if (start != 0) {
+        GS_COUNT_FOR(kernel->module->device, compiled, 1);
+        GS_COUNT_FOR(kernel->module->device, compile_time, gs_clock(CLOCK_MONOTONIC) - start);
+    }
+    *found = find_code(kernel->entry_point, size, is_counting);
+    return ZE_RESULT_SUCCESS;
+}
+
 ze_result_t gs_kernel_prepare(enum gs_function function, gs_kernel *kernel, gs_code **found) {
     *found = __atomic_load_n(&kernel->code, __ATOMIC_RELAXED);
     if (*found != NULL)
         return ZE_RESULT_SUCCESS;
-    uint32_t size[3];
-    gs_kernel_group_size(kernel, size);
-    gs_code *code = gs_find_code(kernel->entry_point, size);
-    if (code == NULL) {
-        ze_result_t result = gs_compile_entry_point(function, kernel->entry_point, size);
-        if (result != ZE_RESULT_SUCCESS)
-            return result;
-        code = gs_find_code(kernel->entry_point, size);
-    }
-    __atomic_store_n(&kernel->code, code, __ATOMIC_RELAXED);
-    *found = code;
-    return ZE_RESULT_SUCCESS;
+    ze_result_t result = find_or_compile(function, kernel, false, found);
+    if (result == ZE_RESULT_SUCCESS)
+        __atomic_store_n(&kernel->code, *found, __ATOMIC_RELAXED);
+    return result;
+}
+
+ze_result_t gs_kernel_prepare_counting(enum gs_function function, gs_kernel *kernel, gs_code **found) {
+    return find_or_compile(function, kernel, true, found);
 }
 
 /* Each group of a cooperative launch has a thread, and as many threads as the device has CPUs can run. */

@@ -49,6 +49,9 @@ typedef struct gs_code {
     bool may_wait; /* for what another thread does: then it must not run on a thread of the program */
     uint32_t format_count;
     char **formats; /* of its printf calls */
+    bool is_counting;    /* for metrics: it is for launches that count their instructions (metrics/instructions.h) */
+    uint32_t block_count, lanes;
+    uint64_t *block_costs;
     uint32_t site_count; /* where checkers may report something (check/launch_check.c) */
     bool needs_memory;   /* it asks which memory there is */
     gs_shared_accesses accesses;
@@ -108,6 +111,9 @@ typedef struct gs_kernel {
  * entry point (gs_code_add). `function` is what the program waits for. Defined in python/handlers.c. */
 ze_result_t gs_compile_entry_point(enum gs_function function, gs_entry_point *entry_point, const uint32_t group_size[3]);
 
+/* The same for code that counts its instructions. */
+ze_result_t gs_compile_counting(enum gs_function function, gs_entry_point *entry_point, const uint32_t group_size[3]);
+
 /* Has the Python half add another variant to code that is there (gs_variant_add). What goes wrong is forgotten. */
 void gs_compile_variant(const gs_code *code);
 
@@ -120,6 +126,9 @@ gs_code *gs_find_code(const gs_entry_point *entry_point, const uint32_t size[3])
 /* Makes sure that the kernel has code for its group size. It is compiled at the first launch, not when the
  * size is set: programs try sizes that they never launch. */
 ze_result_t gs_kernel_prepare(enum gs_function function, gs_kernel *kernel, gs_code **code);
+
+/* The same for a launch that is to count its instructions. */
+ze_result_t gs_kernel_prepare_counting(enum gs_function function, gs_kernel *kernel, gs_code **code);
 
 /* Each sets one thing, or says what is wrong with it and changes nothing. */
 ze_result_t gs_kernel_set_argument(enum gs_function function, gs_kernel *kernel, uint32_t index, size_t size,

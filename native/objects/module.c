@@ -83,6 +83,7 @@ static void free_code(gs_code *code) {
         free(code->formats[each]);
     free(code->formats);
     free(code->gpu);
+    free(code->block_costs);
     free(code);
 }
 
@@ -237,6 +238,16 @@ static bool copy_gpu_code(gs_code *code, const gs_gpu_code *from) {
     return true;
 }
 
+static bool copy_costs(gs_code *code, const gs_code_description *from) {
+    const size_t bytes = from->block_count * GS_BLOCK_COSTS * sizeof(uint64_t);
+    if (bytes == 0)
+        return true;
+    code->block_costs = malloc(bytes);
+    if (code->block_costs != NULL)
+        memcpy(code->block_costs, from->block_costs, bytes);
+    return code->block_costs != NULL;
+}
+
 static gs_variant variant_of(const gs_code_description *from) {
     return (gs_variant){.run = from->run,
                         .private_bytes = from->private_bytes,
@@ -248,7 +259,7 @@ static gs_variant variant_of(const gs_code_description *from) {
 /* Python calls these for one size of one kernel at a time; launches may look for code meanwhile. */
 GS_EXPORT bool gs_code_add(gs_module *module, gs_entry_point *entry_point, const gs_code_description *from) {
     gs_code *code = calloc(1, sizeof *code);
-    if (code == NULL || !copy_formats(code, from) || !copy_gpu_code(code, from->gpu)) {
+    if (code == NULL || !copy_formats(code, from) || !copy_gpu_code(code, from->gpu) || !copy_costs(code, from)) {
         if (code != NULL)
             free_code(code);
         return false;
@@ -265,6 +276,9 @@ GS_EXPORT bool gs_code_add(gs_module *module, gs_entry_point *entry_point, const
     code->may_wait = from->may_wait;
     code->writes_back = from->writes_back;
     code->site_count = from->site_count;
+    code->is_counting = from->is_counting;
+    code->block_count = from->block_count;
+    code->lanes = from->lanes;
     code->needs_memory = from->needs_memory;
     code->accesses = from->accesses;
     code->shadow_accesses = from->shadow_accesses;

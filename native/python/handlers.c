@@ -22,6 +22,7 @@ static _Atomic bool initialised, sysman_initialised;
 static ze_result_t start_failure;
 static PyObject *handlers[GS_FN_COUNT];
 static PyObject *compile_entry_point; /* of driver/kernel.py */
+static PyObject *compile_counting;    /* likewise */
 static PyObject *add_variant, *remember_variant; /* of driver/variants.py */
 static PyObject *end_findings; /* of driver/checking/session.py, in checked mode */
 static PyObject *report_limits; /* of driver/checking/portability.py */
@@ -87,6 +88,7 @@ static ze_result_t load_handlers(const gs_settings *at, bool *interrupted) {
         handlers[each] = gs_python.PyDict_GetItemString(table, gs_function_names[each]); /* the table lives on */
     if (table != NULL) {
         compile_entry_point = gs_python.PyDict_GetItemString(table, "compile_entry_point");
+        compile_counting = gs_python.PyDict_GetItemString(table, "compile_counting");
         add_variant = gs_python.PyDict_GetItemString(table, "add_variant");
         remember_variant = gs_python.PyDict_GetItemString(table, "remember_variant");
         end_findings = gs_python.PyDict_GetItemString(table, "end_findings");
@@ -213,10 +215,19 @@ uint64_t gs_call_python_value(enum gs_function function, const char *types, cons
     return value;
 }
 
-ze_result_t gs_compile_entry_point(enum gs_function function, gs_entry_point *entry_point, const uint32_t group_size[3]) {
+static ze_result_t compile_with(PyObject *handler, enum gs_function function, gs_entry_point *entry_point,
+                                const uint32_t group_size[3]) {
     uint64_t unused;
     const gs_word arguments[] = {{.p = entry_point}, {.u = group_size[0]}, {.u = group_size[1]}, {.u = group_size[2]}};
-    return call(function, compile_entry_point, "uuuu", arguments, &unused);
+    return call(function, handler, "uuuu", arguments, &unused);
+}
+
+ze_result_t gs_compile_entry_point(enum gs_function function, gs_entry_point *entry_point, const uint32_t group_size[3]) {
+    return compile_with(compile_entry_point, function, entry_point, group_size);
+}
+
+ze_result_t gs_compile_counting(enum gs_function function, gs_entry_point *entry_point, const uint32_t group_size[3]) {
+    return compile_with(compile_counting, function, entry_point, group_size);
 }
 
 /* For nobody who waits: so no function has failed if this does. */

@@ -14,6 +14,7 @@
 
 #include "abi/abi.h"
 #include "memory/memory_file.h"
+#include "metrics/processor.h"
 #include "threads/fork.h"
 #include "threads/lock.h"
 #include "threads/wait.h"
@@ -185,20 +186,38 @@ void gs_activity_begin(gs_activity work) {
     if (record == NULL)
         return;
     uint64_t now = gs_clock(CLOCK_MONOTONIC) - origin;
+    here.since = now;
     enter(meter(record, record->all_offset), record->workers, now);
     if (work.copies)
         enter(meter(record, record->copies_offset), record->workers, now);
+    if (work.counts != NULL && gs_processor_is_counted())
+        gs_processor_begin();
 }
 
 void gs_activity_end(void) {
-    gs_device_activity *record = here.record;
+    gs_activity work = here;
+    gs_device_activity *record = work.record;
+    here = (gs_activity){0};
     if (record == NULL)
         return;
     uint64_t now = gs_clock(CLOCK_MONOTONIC) - origin;
-    if (here.copies) /* first: it never counts more than all does */
+    if (work.copies) /* first: it never counts more than all does */
         leave(meter(record, record->copies_offset), record->workers, now);
     leave(meter(record, record->all_offset), record->workers, now);
-    here = (gs_activity){0};
+    if (work.counts != NULL) {
+        GS_COUNT(work.counts, busy_time, now - work.since);
+        gs_processor_end(work.counts);
+    }
 }
 
 gs_activity gs_activity_current(void) { return here; }
+
+uint64_t gs_activity_busy(const gs_device_activity *record) {
+    const gs_meter *all = (const gs_meter *)((const char *)record + record->all_offset);
+    uint64_t busy = 0;
+    for (uint32_t each = 0; each < record->workers; each++) {
+        uint64_t word = atomic_load_explicit(&all->words[each], memory_order_relaxed);
+        busy += word >= GS_ACTIVITY_RUNNING / 2 ? word - GS_ACTIVITY_RUNNING + (gs_clock(CLOCK_MONOTONIC) - origin) : word;
+    }
+    return busy;
+}

@@ -20,12 +20,17 @@ gs_device_activity *gs_device_activity_new(uint32_t workers, uint64_t memory_byt
 typedef struct gs_activity {
     gs_device_activity *record; /* NULL: nothing that is counted */
     bool copies; /* for a queue that can do nothing else */
+    struct gs_queue_counts *counts; /* for metrics: of the queue; NULL: no group is active */
+    uint64_t since;
 } gs_activity;
 
 /* The thread begins to work, and ends. An end without a beginning does nothing. */
 void gs_activity_begin(gs_activity work);
 void gs_activity_end(void);
 gs_activity gs_activity_current(void);
+
+/* For how long all workers of a device have worked, in nanoseconds, up to now. */
+uint64_t gs_activity_busy(const gs_device_activity *record);
 
 /* Lets other processes find the page; the first call counts. A process that never uses a device is not found. */
 void gs_activity_publish(void);

@@ -12,6 +12,8 @@
 #include "faults/fault.h"
 #include "memory/crossing.h"
 #include "memory/page.h"
+#include "metrics/query.h"
+#include "metrics/streamer.h"
 #include "objects/external_semaphore.h"
 #include "objects/mutable.h"
 #include "runtime/launch.h"
@@ -27,6 +29,9 @@ bool gs_command_is_short(const gs_command *command) {
     case GS_NOTHING:
     case GS_WRITE_TIMESTAMP:
     case GS_RESET_EVENT:
+    case GS_BEGIN_METRIC_QUERY:
+    case GS_END_METRIC_QUERY:
+    case GS_MARK_METRICS:
         return true;
     case GS_COPY:
         return command->copy.size <= SHORT_BYTES;
@@ -127,6 +132,15 @@ void gs_command_perform(const gs_command *command, gs_device *device) {
     case GS_LAUNCH:
         gs_launch_perform(command->launch, device);
         break;
+    case GS_BEGIN_METRIC_QUERY:
+        gs_metric_query_begin(command->query_object, gs_activity_current().counts);
+        break;
+    case GS_END_METRIC_QUERY:
+        gs_metric_query_end(command->query_object, gs_activity_current().counts);
+        break;
+    case GS_MARK_METRICS:
+        gs_metric_streamer_mark(command->mark.streamer, command->mark.value);
+        break;
     case GS_NOTHING:
     case GS_SIGNAL_SEMAPHORES:
     case GS_WAIT_SEMAPHORES:
@@ -169,6 +183,13 @@ bool gs_command_copy_contents(gs_command *copy, const gs_command *original) {
     case GS_RESET_EVENT:
         gs_object_hold(copy->reset);
         return true;
+    case GS_BEGIN_METRIC_QUERY:
+    case GS_END_METRIC_QUERY:
+        gs_object_hold(copy->query_object);
+        return true;
+    case GS_MARK_METRICS:
+        gs_object_hold(copy->mark.streamer);
+        return true;
     case GS_LAUNCH:
         copy->launch = gs_launch_copy(original->launch);
         return copy->launch != NULL;
@@ -204,6 +225,10 @@ void gs_command_release(gs_command *command) {
         free(command->fill.pattern);
     } else if (command->operation == GS_RESET_EVENT) {
         gs_object_drop(command->reset);
+    } else if (command->operation == GS_BEGIN_METRIC_QUERY || command->operation == GS_END_METRIC_QUERY) {
+        gs_object_drop(command->query_object);
+    } else if (command->operation == GS_MARK_METRICS) {
+        gs_object_drop(command->mark.streamer);
     } else if (gs_command_has_semaphores(command)) {
         gs_semaphores_drop(command);
     } else if (command->operation == GS_LAUNCH) {

@@ -18,6 +18,9 @@ typedef enum gs_operation {
     GS_SIGNAL_SEMAPHORES, /* done before the work of a command, as waiting for events is */
     GS_WAIT_SEMAPHORES,
     GS_LAUNCH,
+    GS_BEGIN_METRIC_QUERY,
+    GS_END_METRIC_QUERY,
+    GS_MARK_METRICS,
     GS_RUN_BUFFERS,
 } gs_operation;
 
@@ -93,6 +96,11 @@ typedef struct gs_command {
             uint32_t count;
         } query;
         gs_event *reset; /* held */
+        struct gs_metric_query *query_object; /* held */
+        struct {
+            struct gs_metric_streamer *streamer; /* held */
+            uint32_t value;
+        } mark;
         struct {
             struct gs_semaphore **all; /* held */
             uint32_t count;

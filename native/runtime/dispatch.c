@@ -13,6 +13,7 @@
 #include "faults/lost_context.h"
 #include "faults/watchdog.h"
 #include "memory/kernel_memory.h"
+#include "metrics/instructions.h"
 #include "runtime/activity.h"
 #include "runtime/launch.h"
 #include "runtime/variants.h"
@@ -347,6 +348,12 @@ static void read_words(void *argument, uint64_t count) {
     memcpy(reading->words, reading->from, count * sizeof(uint32_t));
 }
 
+static void count_launch(gs_queue_counts *counts, const job *job) {
+    GS_COUNT(counts, kernels, 1);
+    GS_COUNT(counts, groups, count_groups(job->dispatch));
+    GS_COUNT(counts, items, count_groups(job->dispatch) * items_of(job->code));
+}
+
 static void perform_one(const gs_launch *launch, gs_device *device) {
     gs_dispatch dispatch = launch->dispatch;
     indirection counts = {.from = launch->indirect_counts};
@@ -365,6 +372,10 @@ static void perform_one(const gs_launch *launch, gs_device *device) {
         gs_context_lose(launch->module->context, "a launch asks for more than GROUNDSTATE_CHECK_DEVICE has");
     if (job.code->site_count > 0 && !gs_launch_check_begin(&dispatch, launch))
         return;
+    if (job.code->block_count > 0 && !gs_instructions_begin(&dispatch, job.code)) {
+        fail_on_exhausted("memory for counters", job.code);
+        return;
+    }
     if (job.code->format_count > 0)
         dispatch.print_buffer = gs_print_begin();
     gs_watched_launch limited;
@@ -376,6 +387,11 @@ static void perform_one(const gs_launch *launch, gs_device *device) {
     else
         run_shared(&job, device->pool);
     gs_watchdog_end(&limited);
+    gs_queue_counts *metrics = gs_activity_current().counts;
+    if (metrics != NULL)
+        count_launch(metrics, &job);
+    if (job.code->block_count > 0)
+        gs_instructions_end(&dispatch, job.code, metrics);
     uint32_t wishes = gs_variant_wishes(job.code);
     if (wishes != 0)
         gs_variant_request(job.code, wishes);

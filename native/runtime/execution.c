@@ -6,6 +6,7 @@
 #include "check/order/order.h"
 #include "faults/fault.h"
 #include "faults/lost_context.h"
+#include "metrics/counts.h"
 #include "objects/device_kind.h"
 #include "objects/external_semaphore.h"
 #include "objects/list.h"
@@ -54,10 +55,14 @@ static bool wait_for_targets(gs_queue *queue, const gs_command *command) {
         if (checked)
             gs_host_wait_begin(&wait, GS_FOREVER);
         queue->waits = true;
+        gs_queue_counts *counts = gs_metrics_are_active() ? gs_queue_counts_now(queue) : NULL;
+        uint64_t start = counts != NULL ? gs_clock(CLOCK_MONOTONIC) : 0;
         for (uint32_t each = 0; each < command->target_count && !lost; each++)
             while (!lost && gs_target_wait(&command->targets[each], LOOK_UP, false) != GS_WAIT_DONE)
                 lost = gs_context_is_lost(queue->context);
         queue->waits = false;
+        if (counts != NULL)
+            GS_COUNT(counts, wait_time, gs_clock(CLOCK_MONOTONIC) - start);
         if (checked)
             gs_host_wait_end(&wait);
     }
@@ -104,12 +109,16 @@ bool gs_command_work(gs_queue *queue, const gs_command *command) {
         gs_device_memory_open();
     gs_device *device = command->device != NULL ? command->device : queue->device;
     gs_device_activity *record = gs_command_is_work(command) ? device->activity : NULL;
-    gs_activity_begin((gs_activity){record, queue->ordinal != GS_ORDINAL_COMPUTE});
+    gs_queue_counts *counts = gs_metrics_are_active() ? gs_queue_counts_now(queue) : NULL;
+    uint64_t start = counts != NULL ? gs_clock(CLOCK_MONOTONIC) : 0;
+    gs_activity_begin((gs_activity){.record = record, .copies = queue->ordinal != GS_ORDINAL_COMPUTE, .counts = counts});
     if (device->kind != NULL && record != NULL)
         device->kind->perform(device, queue->context, command);
     else
         gs_command_perform(command, device);
     gs_activity_end();
+    if (counts != NULL)
+        gs_count_command(counts, command, gs_clock(CLOCK_MONOTONIC) - start);
     if (opens)
         gs_device_memory_close();
     gs_gate_leave();

@@ -6,6 +6,7 @@
 
 #include "check/host/host.h"
 #include "memory/memory.h"
+#include "metrics/group.h"
 #include "objects/device_kind.h"
 #include "objects/list.h"
 
@@ -112,7 +113,8 @@ static ze_result_t capture(enum gs_function function, const gs_list *list, gs_ke
     if (result == ZE_RESULT_SUCCESS)
         result = check_arguments(function, kernel);
     if (result == ZE_RESULT_SUCCESS)
-        result = gs_kernel_prepare(function, kernel, &code);
+        result = gs_counts_instructions(list->device) ? gs_kernel_prepare_counting(function, kernel, &code)
+                                                      : gs_kernel_prepare(function, kernel, &code);
     if (result != ZE_RESULT_SUCCESS)
         return result;
     gs_module *module = kernel->module;

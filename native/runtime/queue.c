@@ -5,6 +5,8 @@
  * Then its event is signalled. `completed`: all of that is over; this is what a synchronise waits for. */
 #include "runtime/queue.h"
 
+#include <stdlib.h>
+
 #include "check/host/host.h"
 #include "check/order/order.h"
 #include "faults/lost_context.h"
@@ -45,6 +47,7 @@ void gs_queue_close(gs_queue *queue) {
         queue->device->kind->close_queue(queue);
     gs_runnable_close(&queue->runnable);
     gs_mutex_close(&queue->lock);
+    free(queue->counts);
     gs_object_drop(queue->context);
 }
 

@@ -36,6 +36,7 @@ typedef struct gs_queue {
     const gs_command *current;
     _Atomic uintptr_t step;
     _Atomic uint32_t step_buffer;
+    struct gs_queue_counts *counts; /* for metrics (metrics/counts.h), or NULL; of whoever executes */
     struct gs_timeline *timeline; /* for the checker of races (check/order/order.c), or NULL */
 } gs_queue;
 

@@ -51,9 +51,27 @@ ACCESS_SCATTERED = 0x100000000000000
 """Each lane has an address of its own."""
 ACCESS_WATCHED = 0x200000000000000
 """Work-items of the launch may meet there."""
+COUNTER_RUNS = 0
+"""Of a block that counts: how often a vector ran it."""
+COUNTER_LANES = 1
+"""How many work-items did."""
+COUNTER_DIVERGED = 2
+"""How often its branch sent lanes both ways."""
+BLOCK_COUNTERS = 3
+"""How many counters a block has."""
+BLOCK_COSTS = 20
+"""What a work-item costs in a block: the words of gs_metric_counts from `instructions` on."""
 ACTIVITY_LINE = 64
 """Bytes; the records of devices begin at multiples of this."""
 
+METRIC_SOURCES = (
+    "device",
+    "code",
+    "processor",
+)
+"""What counts for a metric group, which is its domain, too: the driver, compiled code, or the
+system.
+"""
 ARGUMENT_KINDS = (
     "value",
     "pointer",
@@ -279,6 +297,7 @@ class Dispatch(ctypes.Structure):
     allows: int
     group_checks: int
     shadow: int
+    counts: int
     _fields_ = (
         ("arguments", ctypes.c_void_p),
         ("global_offset", ctypes.c_uint64 * 3),
@@ -295,10 +314,11 @@ class Dispatch(ctypes.Structure):
         ("allows", ctypes.c_void_p),
         ("group_checks", ctypes.c_void_p),
         ("shadow", ctypes.c_void_p),
+        ("counts", ctypes.c_void_p),
     )
 
 
-assert ctypes.sizeof(Dispatch) == 152
+assert ctypes.sizeof(Dispatch) == 160
 
 
 class LaunchReports(ctypes.Structure):
@@ -578,6 +598,10 @@ class CodeDescription(ctypes.Structure):
     lines: int
     site_count: int
     needs_memory: int
+    is_counting: int
+    block_count: int
+    lanes: int
+    block_costs: int
     accesses: Any
     shadow_accesses: Any
     gpu: int
@@ -598,13 +622,17 @@ class CodeDescription(ctypes.Structure):
         ("lines", ctypes.c_void_p),
         ("site_count", ctypes.c_uint32),
         ("needs_memory", ctypes.c_uint32),
+        ("is_counting", ctypes.c_uint32),
+        ("block_count", ctypes.c_uint32),
+        ("lanes", ctypes.c_uint32),
+        ("block_costs", ctypes.c_void_p),
         ("accesses", SharedAccesses),
         ("shadow_accesses", ShadowAccesses),
         ("gpu", ctypes.c_void_p),
     )
 
 
-assert ctypes.sizeof(CodeDescription) == 160
+assert ctypes.sizeof(CodeDescription) == 184
 
 
 class AllocationFacts(ctypes.Structure):
@@ -671,6 +699,124 @@ class Speed(ctypes.Structure):
 
 
 assert ctypes.sizeof(Speed) == 32
+
+
+class MetricCounts(ctypes.Structure):
+    """`gs_metric_counts`: what metrics count (docs/reference/metrics.md), on a device or for one
+    queue. From `instructions` to `branches`: of compiled code that counts, in work-items.
+    """
+
+    kernels: int
+    groups: int
+    items: int
+    copies: int
+    copied_bytes: int
+    filled_bytes: int
+    kernel_time: int
+    copy_time: int
+    busy_time: int
+    wait_time: int
+    compiled: int
+    compile_time: int
+    cycles: int
+    cpu_instructions: int
+    cache_references: int
+    cache_misses: int
+    cpu_branches: int
+    branch_misses: int
+    page_faults: int
+    context_switches: int
+    migrations: int
+    counted_kernels: int
+    idle_lanes: int
+    divergent_branches: int
+    instructions: int
+    integer_instructions: int
+    float_instructions: int
+    memory_instructions: int
+    control_instructions: int
+    flops: int
+    global_loaded: int
+    global_stored: int
+    local_loaded: int
+    local_stored: int
+    private_loaded: int
+    private_stored: int
+    constant_loaded: int
+    uniform_bytes: int
+    consecutive_bytes: int
+    strided_bytes: int
+    gathered_bytes: int
+    atomics: int
+    barriers: int
+    branches: int
+    _fields_ = (
+        ("kernels", ctypes.c_uint64),
+        ("groups", ctypes.c_uint64),
+        ("items", ctypes.c_uint64),
+        ("copies", ctypes.c_uint64),
+        ("copied_bytes", ctypes.c_uint64),
+        ("filled_bytes", ctypes.c_uint64),
+        ("kernel_time", ctypes.c_uint64),
+        ("copy_time", ctypes.c_uint64),
+        ("busy_time", ctypes.c_uint64),
+        ("wait_time", ctypes.c_uint64),
+        ("compiled", ctypes.c_uint64),
+        ("compile_time", ctypes.c_uint64),
+        ("cycles", ctypes.c_uint64),
+        ("cpu_instructions", ctypes.c_uint64),
+        ("cache_references", ctypes.c_uint64),
+        ("cache_misses", ctypes.c_uint64),
+        ("cpu_branches", ctypes.c_uint64),
+        ("branch_misses", ctypes.c_uint64),
+        ("page_faults", ctypes.c_uint64),
+        ("context_switches", ctypes.c_uint64),
+        ("migrations", ctypes.c_uint64),
+        ("counted_kernels", ctypes.c_uint64),
+        ("idle_lanes", ctypes.c_uint64),
+        ("divergent_branches", ctypes.c_uint64),
+        ("instructions", ctypes.c_uint64),
+        ("integer_instructions", ctypes.c_uint64),
+        ("float_instructions", ctypes.c_uint64),
+        ("memory_instructions", ctypes.c_uint64),
+        ("control_instructions", ctypes.c_uint64),
+        ("flops", ctypes.c_uint64),
+        ("global_loaded", ctypes.c_uint64),
+        ("global_stored", ctypes.c_uint64),
+        ("local_loaded", ctypes.c_uint64),
+        ("local_stored", ctypes.c_uint64),
+        ("private_loaded", ctypes.c_uint64),
+        ("private_stored", ctypes.c_uint64),
+        ("constant_loaded", ctypes.c_uint64),
+        ("uniform_bytes", ctypes.c_uint64),
+        ("consecutive_bytes", ctypes.c_uint64),
+        ("strided_bytes", ctypes.c_uint64),
+        ("gathered_bytes", ctypes.c_uint64),
+        ("atomics", ctypes.c_uint64),
+        ("barriers", ctypes.c_uint64),
+        ("branches", ctypes.c_uint64),
+    )
+
+
+assert ctypes.sizeof(MetricCounts) == 352
+
+
+class MetricReport(ctypes.Structure):
+    """`gs_metric_report`: the head of a raw report; the counts of its group follow."""
+
+    marker: int
+    start: int
+    end: int
+    workers: int
+    _fields_ = (
+        ("marker", ctypes.c_uint64),
+        ("start", ctypes.c_uint64),
+        ("end", ctypes.c_uint64),
+        ("workers", ctypes.c_uint64),
+    )
+
+
+assert ctypes.sizeof(MetricReport) == 32
 
 
 class ActivityHead(ctypes.Structure):

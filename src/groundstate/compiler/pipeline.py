@@ -20,6 +20,7 @@ from groundstate.compiler.errors import BuildError
 from groundstate.compiler.instrument.arithmetic import check_arithmetic
 from groundstate.compiler.instrument.bounds import check_bounds
 from groundstate.compiler.instrument.convergence import check_convergence
+from groundstate.compiler.instrument.counting import count_instructions
 from groundstate.compiler.instrument.drop_guards import drop_guards
 from groundstate.compiler.instrument.images import check_images
 from groundstate.compiler.instrument.indices import check_indices, forget_indices
@@ -151,6 +152,7 @@ TELL_BARRIERS = Pass("tell-barriers", tell_barriers, keeps=(CFG,))
 FORGET_INDICES = Pass("forget-indices", forget_indices, keeps=(CFG,))
 
 INSTRUMENT: dict[str, tuple[Pass, ...]] = {
+    "counts": (Pass("count-instructions", count_instructions, keeps=(CFG,)),),
     "arithmetic": (Pass("check-arithmetic", check_arithmetic, keeps=(CFG,)),),
     "races": (Pass("tell-accesses", tell_accesses, keeps=(CFG,)), TELL_BARRIERS),
     "sync": (Pass("check-convergence", check_convergence, keeps=(CFG,)), TELL_BARRIERS),

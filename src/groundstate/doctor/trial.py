@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from groundstate import knobs
+from groundstate.doctor import metrics
 from groundstate.doctor.finding import Finding, State
 
 SECTION = "Device"
@@ -57,6 +58,8 @@ def findings(fact: dict[str, Any]) -> Iterator[Finding]:
     if "device" in fact:
         text = f"{fact['name']}, {fact['cores']} threads, {fact['memory'] / 2**30:.1f} GiB"
         yield Finding(SECTION, f"device {fact['device']}", State.OK, text)
+    elif "metrics" in fact:
+        yield from metrics.findings(SECTION, fact["metrics"])
     elif fact["wrong"]:
         text = f"{fact['wrong']} of {COUNT} numbers are wrong"
         yield Finding(SECTION, fact["kernel"], State.WRONG, text)
@@ -72,6 +75,7 @@ def main() -> None:
     devices = gs.devices()
     for number, device in enumerate(devices):
         say(device=number, name=device.name, cores=cores(device), memory=device.memory_bytes)
+    say(metrics=metrics.names_of(devices[0]))
     with gs.Context(devices[0]) as context:
         try_kernel(context, "SPIR-V kernel", spirv=KERNEL.read_bytes())
         if has_opencl():

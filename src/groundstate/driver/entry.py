@@ -30,6 +30,9 @@ NOUNS = (
     "linking",
     "kernel",
     "variants",
+    "metrics.groups",
+    "metrics.values",
+    "metrics.export",
 )
 """The modules that hold handlers. Importing one registers what it answers."""
 

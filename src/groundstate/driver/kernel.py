@@ -180,6 +180,18 @@ def compile_entry_point(entry_point: int, x: int, y: int, z: int) -> None:
 
 
 @request
+def compile_counting(entry_point: int, x: int, y: int, z: int) -> None:
+    """Compiles an entry point for launches with a group size that count their instructions."""
+    found, size = entry_point_at(entry_point), (x, y, z)
+    module = found.module
+    with _building(), module.lock:
+        if size not in found.counting_codes:
+            code = module.program.counting.compile(found.signature.name, size)
+            native_kernel.counting_code_add(module.handle, found.address, size, code)
+            found.counting_codes[size] = code
+
+
+@request
 def report_launch(entry_point: int, x: int, y: int, z: int, reports: int) -> int:
     """Tells what checkers found in a launch; 1 if the context is to be lost for it."""
     from groundstate.driver.checking import kernel_findings

@@ -162,6 +162,8 @@ class EntryPoint:
         self.signature = signature
         self.address = address
         self.codes: dict[Size, KernelCode] = {}
+        self.counting_codes: dict[Size, KernelCode] = {}
+        """The same for launches that count their instructions."""
         self.variants: dict[Size, list[KernelCode]] = {}
         """What else these codes may run as; the first one is the code itself."""
         self.other_widths: dict[Size, list[int]] = {}

@@ -70,6 +70,9 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     ),
     "gs_mapping_remove": (None, (_P, _P)),
     "gs_image_memory": (_P, (_P,)),
+    "gs_metric_group_new": (_P, (_P, _U32, _U32, _U32, _U32)),
+    "gs_processor_events": (_U32, (_P,)),
+    "gs_metrics_are_used": (_BOOL, (_P,)),
     "gs_is_handle": (_BOOL, (_P, ctypes.c_char_p)),
     "gs_event_pool_flags": (_U32, (_P,)),
     "gs_event_counter_based_flags": (_U32, (_P,)),
@@ -280,6 +283,23 @@ def object_new(kind: str) -> int:
 def object_end(handle: int) -> None:
     """Makes a handle from `object_new` stale."""
     _call("gs_object_end", handle)
+
+
+def metric_group_new(device: int, sampling: int, domain: int, first: int, count: int) -> int:
+    """A handle for a metric group, whose reports have these words of `gs_metric_counts`."""
+    facts = (sampling, domain, first, count)
+    return _new("gs_metric_group_new", "metric group", device, *facts)
+
+
+def processor_events() -> int:
+    """Which events the system counts for this process, as bits: native/metrics/processor.c."""
+    error = ctypes.c_int()
+    return _call("gs_processor_events", ctypes.byref(error))
+
+
+def metrics_are_used(device: int) -> bool:
+    """Whether metric groups of a device are active, or streamers are open."""
+    return bool(_call("gs_metrics_are_used", device))
 
 
 def fabric_vertex_new(device: int) -> int:

@@ -11,6 +11,7 @@ from groundstate.driver.native import _call, _check, _new
 from groundstate.native_layouts import (
     ACCESS_WRITES,
     ARGUMENT_KINDS,
+    BLOCK_COSTS,
     Argument,
     CodeDescription,
     EntryPointDescription,
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
     from groundstate.compiler.program.source_lines import KernelLines
 
 Size = tuple[int, int, int]
+
+COUNTS = "counts"
+"""The site of code that counts instructions: compiler/codegen/counting.py."""
+REFILLED = 256
+"""As in compiler/target/shapes.py, which is imported with the compiler."""
 
 
 def module_new(context: int, device: int, key: int) -> int:
@@ -106,6 +112,24 @@ def code_add(
     _new("gs_code_add", "kernel", module, entry_point, ctypes.byref(description))
 
 
+def counting_code_add(module: int, entry_point: int, group_size: Size, code: KernelCode) -> None:
+    """Gives a kernel the code for launches with one group size that count their instructions."""
+    formats = _texts(code.formats)
+    description = _described(code, formats, group_size, 0, cached=False)
+    tables: list[list[list[int]]] = [
+        each["costs"] for each in code.sites if each["checker"] == COUNTS
+    ]
+    blocks = tables[0] if tables else []
+    costs = (ctypes.c_uint64 * (len(blocks) * BLOCK_COSTS))(
+        *(cost for row in blocks for cost in row)
+    )
+    description.is_counting = True
+    description.block_count = len(blocks)
+    description.block_costs = ctypes.addressof(costs)
+    description.lanes = code.width % REFILLED
+    _new("gs_code_add", "kernel", module, entry_point, ctypes.byref(description))
+
+
 def described_code_add(module: int, entry_point: int, description: CodeDescription) -> None:
     """Gives a kernel code that another kind of device has described."""
     _new("gs_code_add", "kernel", module, entry_point, ctypes.byref(description))
@@ -159,6 +183,7 @@ def _described(
     lines = code.lines
     if lines is not None and lines.native is None:
         lines.native = _native_lines(lines)
+    sites = tuple(each for each in code.sites if each["checker"] != COUNTS)
     return CodeDescription(
         run=code.address,
         local_bytes=code.local_bytes,
@@ -173,10 +198,10 @@ def _described(
         variants_to_come=to_come,
         variants_are_cached=cached,
         group_size=group_size,
-        site_count=len(code.sites),
-        needs_memory=any(each.get("looks_for_memory") for each in code.sites),
-        accesses=_accesses(code.sites),
-        shadow_accesses=_shadow_accesses(code.sites),
+        site_count=len(sites),
+        needs_memory=any(each.get("looks_for_memory") for each in sites),
+        accesses=_accesses(sites),
+        shadow_accesses=_shadow_accesses(sites),
         lines=ctypes.addressof(lines.native[0]) if lines is not None and lines.native else None,
     )
 

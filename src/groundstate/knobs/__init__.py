@@ -42,6 +42,13 @@ ENABLE_PCI_ID_DEVICE_ORDER = Flag(
     sentence="Devices are reported from the lowest to the highest PCI address.",
     group=_GUIDE,
 )
+ENABLE_METRICS = Flag(
+    "ZET_ENABLE_METRICS",
+    default=True,
+    sentence="`0`: `zetMetricGroupGet` fails until a program calls `zetDeviceEnableMetricsExp`. "
+    "Metrics cost nothing before a group is active, so that they are there by default.",
+    group=_GUIDE,
+)
 SHARED_FORCE_DEVICE_ALLOC = Flag(
     "ZE_SHARED_FORCE_DEVICE_ALLOC",
     default=False,

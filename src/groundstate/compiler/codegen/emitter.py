@@ -281,6 +281,8 @@ class KernelContext:
         """Atomic operations whose results nobody wants."""
         self.privatised: set[Node] = set()
         """Those that wait in a table."""
+        self.counters = 0
+        """How many counters the kernel has, for metrics (counting.py)."""
         self.has_habit = False
         """Whether the worker remembers how its last exchange went."""
         self.ids: dict[str, list[Lanes]] = {}

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 
+from groundstate.compiler.codegen import counting
 from groundstate.compiler.codegen.emitter import KernelContext
 from groundstate.compiler.codegen.memory.nontemporal import FENCE
 from groundstate.compiler.codegen.memory.privatised_atomics import tally_table
@@ -125,7 +126,7 @@ class GroupLoop:
 
     def lines(self) -> list[str]:
         """The function, and what it declares."""
-        debug, table = self.context.debug, self._table
+        debug, table, counters = self.context.debug, self._table, self.context.counters
         described = f" !dbg {debug.run}" if debug is not None else ""
         return [
             "define void @run(ptr noalias readonly %dispatch, i64 %first, i64 %count, "
@@ -137,6 +138,7 @@ class GroupLoop:
             "  %cy = load i64, ptr %py, align 8, !invariant.load !0",
             "  %end = add i64 %first, %count",
             *(HABIT_LINES if self.context.has_habit else ()),
+            *(counting.begin_lines(counters, MEMSET) if counters else ()),
             f"  %pl = getelementptr i8, ptr %dispatch, i64 {OFFSET_LOCAL_BYTES}",
             "  %local.bytes = load i64, ptr %pl, align 8, !invariant.load !0",
             "  %local.end = getelementptr i8, ptr %local, i64 %local.bytes",
@@ -164,6 +166,7 @@ class GroupLoop:
             "finish:",
             *(table.end_lines() if table is not None else []),
             *([FENCE] if self.context.nontemporal else []),
+            *([counting.end_line(counters)] if counters else []),
             "  ret void",
             "}",
         ]
@@ -225,6 +228,7 @@ class GroupLoop:
         return {
             MEMSET: f"declare void @{MEMSET}(ptr, i8, i64, i1)",
             **(table.declarations() if table is not None else {}),
+            **({counting.SYMBOL: counting.FUNCTION} if self.context.counters else {}),
         }
 
     @property
@@ -372,6 +376,7 @@ class GroupLoop:
             f"ptr {saved}, ptr %shared, "
             f"ptr {'%tally' if context.privatised else 'null'}, "
             f"ptr {'%habit' if context.has_habit else 'null'}, "
+            f"ptr {'%counts' if context.counters else 'null'}, "
             f"i1 {'%follows' if context.prefetches else 'false'}"
             f"{', i64 %first, i64 %end' if context.refill else ''})"
         )

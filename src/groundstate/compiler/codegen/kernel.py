@@ -40,6 +40,7 @@ import groundstate.compiler.codegen.workitems  # noqa: F401 - each registers its
 from groundstate.compiler.analysis.divergence import Divergence, lane_stride
 from groundstate.compiler.analysis.facts import is_loop_free
 from groundstate.compiler.analysis.shared_variables import stack_variables
+from groundstate.compiler.codegen import counting
 from groundstate.compiler.codegen.control import refill
 from groundstate.compiler.codegen.control.flow import SERIAL_LOOP_LINES, ControlFlow
 from groundstate.compiler.codegen.control.speculation import MOSTLY_LINE
@@ -81,7 +82,7 @@ OFFSET_SHADOW = offset_of(Dispatch, "shadow")
 PARAMETERS = (
     "ptr %dispatch, i64 %gx, i64 %gy, i64 %gz, i64 %sub, i32 %resume, "
     "ptr %local, ptr %local.end, ptr %privates, ptr %privates.end, ptr %private, "
-    "ptr noalias %saved, ptr %shared, ptr %tally, ptr %habit, i1 %follows"
+    "ptr noalias %saved, ptr %shared, ptr %tally, ptr %habit, ptr %counts, i1 %follows"
 )
 
 
@@ -210,7 +211,7 @@ class KernelWriter:
             self.width,
             tuple(self.context.formats),
             tuple(self.debug.table()) if self.debug is not None else (),
-            tuple(self.kernel.sites),
+            (*self.kernel.sites, *counting.site(self.kernel)),
             bool(self.context.privatised),
             self.context.refill is not None,
             shape_of(self.divergence.variant),

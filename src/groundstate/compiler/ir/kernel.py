@@ -127,6 +127,8 @@ class Kernel:
         """How many cells for each sub-group its work-group operations need."""
         self.sites: list[dict[str, Any]] = []
         """Where checkers may report something (`site.py`)."""
+        self.block_costs: list[list[int]] = []
+        """Of each block that counts for metrics (instrument/counting.py)."""
         self.keeps_loads = False
         """Whether loads that nobody needs stay, because a checker is still to be told of them."""
         self.observes_subgroups = False
@@ -180,6 +182,7 @@ class Kernel:
         copied = Kernel(self.name, self.arguments, blocks[self.blocks[0]])
         copied.cells, copied.observes_subgroups = self.cells, self.observes_subgroups
         copied.sites = self.sites
+        copied.block_costs = self.block_costs
         return copied
 
     def users(self) -> dict[Node, list[Node]]:

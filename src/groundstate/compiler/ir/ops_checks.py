@@ -121,3 +121,10 @@ define(
 
 define("LifetimeBegins", "pointer. -> void", Category.MEMORY, effect=Effect.OBSERVABLE)
 """All bytes of a private variable that a checker has made become 0."""
+
+define("CountBlock", "-> void", Category.CONTROL, effect=Effect.OBSERVABLE)
+"""Counts that work-items run a block, for metrics. The literal is the block's number."""
+
+define("CountBranch", "bool. -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
+"""Counts that lanes part at the end of a block: those with a true condition from the others. The
+literal is the block's number."""

@@ -40,6 +40,8 @@ if TYPE_CHECKING:  # imported when a kernel is not in the cache
 
 INSTRUMENTED = ("memory", "uninit", "races", "sync", "arithmetic")
 """The checkers that change the code of kernels; the others look at calls of the program."""
+COUNTS = "counts"
+"""No checker, but in the code as they are: it counts instructions for metrics."""
 
 
 class Program:
@@ -66,7 +68,7 @@ class Program:
         target: Target | None = None,
         checks: Sequence[str] = (),
     ) -> None:
-        self.checks = tuple(name for name in checks if name in INSTRUMENTED)
+        self.checks = tuple(name for name in checks if name in (*INSTRUMENTED, COUNTS))
         self.given_target = target
         self.known_target = target or ANY_CPU
         """What is known of the target without asking LLVM."""
@@ -120,6 +122,14 @@ class Program:
             return Program._of([], "")
         first = programs[0]
         return Program._of(sources, first.options, first.given_target, first.checks)
+
+    @cached_property
+    def counting(self) -> Program:
+        """The same program, whose kernels count their instructions."""
+        checks = (*self.checks, COUNTS)
+        program = Program._of(self.sources, self.options, self.given_target, checks)
+        program.cache.is_own = self.cache.is_own
+        return program
 
     @cached_property
     def identity(self) -> bytes:

@@ -1,0 +1,1 @@
+"""Metrics: what they are called, what they mean, and their values. native/metrics/ counts."""

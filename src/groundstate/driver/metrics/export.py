@@ -1,0 +1,99 @@
+"""Raw reports with what is needed to calculate values of them on another machine.
+
+Exported data begin with a line of JSON that says of which group they are; the reports follow.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+
+from groundstate import ze, zet
+from groundstate.driver.api import Failure, handler, read_u64, write_u64
+from groundstate.driver.metrics.groups import groups
+from groundstate.driver.metrics.table import GROUPS, NAMES, Group, events_of, processor_groups
+from groundstate.driver.metrics.values import calculate_sets, check_size, report_bytes
+
+FORMAT = "groundstate metrics 1"
+
+
+def _head(group: Group) -> bytes:
+    first, count = group.words
+    words = NAMES[first : first + count]
+    said = {
+        "format": FORMAT,
+        "group": group.name,
+        "sampling": group.sampling,
+        "words": words,
+        "metrics": [metric.name for metric in group.metrics],
+    }
+    return json.dumps(said).encode() + b"\n"
+
+
+@handler
+def zetMetricGroupGetExportDataExp(
+    hMetricGroup: int, pRawData: int, rawDataSize: int, pExportDataSize: int, pExportData: int
+) -> None:
+    group = groups[hMetricGroup].group
+    check_size("zetMetricGroupGetExportDataExp", group, rawDataSize)
+    exported = _head(group) + ctypes.string_at(pRawData, rawDataSize)
+    room = read_u64(pExportDataSize)
+    write_u64(pExportDataSize, len(exported))
+    if room == 0 or not pExportData:
+        return
+    if room < len(exported):
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_SIZE,
+            f"zetMetricGroupGetExportDataExp: {room} bytes are too few for {len(exported)}",
+        )
+    ctypes.memmove(pExportData, exported, len(exported))
+
+
+@handler
+def zetMetricGroupCalculateMetricExportDataExp(
+    hDriver: int,
+    type: int,
+    exportDataSize: int,
+    pExportData: int,
+    pCalculateDescriptor: int,
+    pSetCount: int,
+    pTotalMetricValueCount: int,
+    pMetricCounts: int,
+    pMetricValues: int,
+) -> None:
+    del hDriver
+    head, end, raw = ctypes.string_at(pExportData, exportDataSize).partition(b"\n")
+    group = _group_of(head + end)
+    name = "zetMetricGroupCalculateMetricExportDataExp"
+    count = check_size(name, group, len(raw))
+    skipped = zet.zet_metric_calculate_exp_desc_t.from_address(pCalculateDescriptor)
+    if skipped.rawReportSkipCount >= count:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+            f"{name}: {skipped.rawReportSkipCount} reports are to be left out of {count}",
+        )
+    raw = raw[skipped.rawReportSkipCount * report_bytes(group) :]
+    answers = (pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues)
+    calculate_sets(group, type, raw, answers)
+
+
+def _metrics(head: bytes) -> list[str]:
+    """The names of metrics that exported data begin with."""
+    try:
+        said = json.loads(head)
+    except (ValueError, RecursionError):
+        return []
+    names = said.get("metrics") if isinstance(said, dict) else None
+    return [each for each in names if isinstance(each, str)] if isinstance(names, list) else []
+
+
+def _group_of(head: bytes) -> Group:
+    """The group that exported data name. What they say is compared and never trusted."""
+    for group in (*GROUPS, *processor_groups(events_of(_metrics(head)))):
+        if _head(group) == head:
+            return group
+    raise Failure(
+        ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+        "zetMetricGroupCalculateMetricExportDataExp: these are no exported data of a metric group "
+        "that this version knows",
+    )
