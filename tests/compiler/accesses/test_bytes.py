@@ -14,6 +14,7 @@ from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.program import Program
 from groundstate.compiler.target.description import Target
 from groundstate.compiler.target.host import host
+from groundstate.compiler.target.scalar import SCALAR
 from groundstate.compiler.target.vector_width import plan
 from groundstate.compiler.target.x86 import AVX2, AVX512
 from tests.compiler.runner import program_of, run
@@ -122,6 +123,7 @@ def test_other_kernels_do_not() -> None:
     assert lanes(SUM, AVX512) == 32  # sums are words
     assert lanes(SEARCH, AVX2) == 16  # so are masks without mask registers
     assert lanes(MEDIAN, AVX512, group=96) == 32
+    assert lanes(MEDIAN, SCALAR) == 1
 
 
 def test_all_lanes_compute_the_same() -> None:

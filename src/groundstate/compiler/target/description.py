@@ -173,7 +173,8 @@ class Target:
     def widths(self) -> tuple[int, ...]:
         """How many work-items can run side by side if nobody can tell: as many as a register has
         bytes, too."""
-        return tuple(sorted({*self.subgroup_sizes, self.vector_bytes}))
+        more = {self.vector_bytes} if self.lanes > 1 else set()
+        return tuple(sorted({*self.subgroup_sizes, *more}))
 
     @property
     def vector_bytes(self) -> int:

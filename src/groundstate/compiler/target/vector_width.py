@@ -51,7 +51,7 @@ def _planned(
 ) -> Divergence:
     is_large = sum(1 for _ in kernel.nodes()) > target.large_kernel
     row = group_size[walked_axes(group_size, axis)[0]]
-    if row % target.vector_bytes == 0 and _stores_bytes(kernel):
+    if target.lanes > 1 and row % target.vector_bytes == 0 and _stores_bytes(kernel):
         variant = Variant(group_size, target.vector_bytes, target.vector_bytes, axis=axis)
         divergence = Divergence(kernel, cfg, variant, target)
         if _holds_bytes(divergence):
