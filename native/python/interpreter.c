@@ -193,12 +193,14 @@ ze_result_t gs_python_find(const gs_settings *at) {
     if (result != ZE_RESULT_SUCCESS)
         return result;
     void *running = running_python(at), *host = running != NULL ? running : python_to_come();
+    void *libpython = host != NULL ? open_second_libpython(at) : NULL;
+    if (libpython == NULL && running == NULL) {
+        host = NULL; /* no copy can be had: go on as in a program without Python */
+        libpython = open_libpython(at);
+    }
     is_hosted = host != NULL;
     knows_host = is_hosted && look_up(&gs_host_python, host);
     host_library = host;
-    void *libpython = is_hosted ? open_second_libpython(at) : NULL;
-    if (libpython == NULL && running == NULL)
-        libpython = open_libpython(at);
     gs_python_is_shared = running != NULL && libpython == NULL;
     if (gs_python_is_shared)
         libpython = running;
