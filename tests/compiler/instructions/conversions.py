@@ -318,6 +318,17 @@ case(
     **BFLOAT,
 )
 case(
+    "functions-of-bfloat16",
+    "%high = OpExtInst %bf16 %cl ceil %a\n%root = OpExtInst %bf16 %cl sqrt %high\n"
+    "%most = OpExtInst %bf16 %cl fmax %root %a\n%r = OpBitcast %u16 %most",
+    [("bf16", SHORTS[:, 0].copy())],
+    "u16",
+    lambda a: np.maximum(
+        rounded_bits(np.sqrt(np.ceil((a.astype(np.uint32) << 16).view(np.float32))), 16) >> 16, a
+    ),
+    **BFLOAT,
+)
+case(
     "FAdd-bfloat16",
     "%sum = OpFAdd %bf16 %a %a\n%less = OpFOrdLessThan %bool %a %sum\n"
     "%both = OpSelect %bf16 %less %sum %a\n%r = OpFConvert %f32 %both",

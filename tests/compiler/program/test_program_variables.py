@@ -98,6 +98,21 @@ def test_constants_of_a_kernel_can_hold_addresses(width: int) -> None:
     assert outputs(program, width).tolist() == [7 + 40 + 40 + 12] * COUNT
 
 
+@pytest.mark.parametrize(("asked", "given"), [(256, 256), (4096, 4096), (3, 4), (1 << 20, 4)])
+def test_variable_is_as_aligned_as_the_module_asks(asked: int, given: int) -> None:
+    program = Program(
+        module(
+            each_item(["%r = OpLoad %u32 %second"], [], ["u32"]),
+            declarations="%first = OpVariable %g*u32 CrossWorkgroup %u32:5\n"
+            "%second = OpVariable %g*u32 CrossWorkgroup %u32:6",
+            before='OpDecorate %second LinkageAttributes "second" Export\n'
+            f"OpDecorate %second Alignment {asked}",
+        )
+    )
+    assert program.global_offsets["second"] == (given, 4)
+    assert outputs(program, 8).tolist() == [6] * COUNT
+
+
 LOCAL_IN_A_LIST = """
 %row = OpTypeArray %u32 %u32:16
 %l*row = OpTypePointer Workgroup %row

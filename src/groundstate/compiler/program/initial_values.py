@@ -24,9 +24,9 @@ class Image:
         self.addresses: list[tuple[int, int, int, Address]] = []
         """Where an address belongs, how many bytes it has, the module it is of, and which it is."""
 
-    def add(self, constant: Constant | None, kind: Type, home: int = 0) -> int:
+    def add(self, constant: Constant | None, kind: Type, home: int = 0, align: int = 1) -> int:
         """Puts a variable of a module behind the others, and returns where."""
-        self.data += bytes(-len(self.data) % max(1, kind.align))
+        self.data += bytes(-len(self.data) % max(align, kind.align))
         start = len(self.data)
         self.data += bytes(kind.size)
         if constant is not None:

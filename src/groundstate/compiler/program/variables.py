@@ -11,10 +11,11 @@ from groundstate.compiler.program.initial_values import Image
 from groundstate.compiler.program.symbols import Symbols
 from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.module import Module, Variable
-from groundstate.compiler.spirv.opcodes import StorageClass
+from groundstate.compiler.spirv.opcodes import Decoration, StorageClass
 from groundstate.compiler.spirv.types import Handle, Sampler
 
 LOCAL_ALIGNMENT = 128
+MAX_ALIGNMENT = 4096
 
 Key = tuple[int, int]
 """A variable: the number of its module, and its id there."""
@@ -49,7 +50,7 @@ class Globals:
         initial = variable.initializer
         if initial is not None:
             initial = self.symbols.settled(home, initial)
-        start = image.add(initial, kind, home)
+        start = image.add(initial, kind, home, _alignment(module, variable))
         self.places[home, variable.id] = start
         name = module.exports.get(variable.id) or module.names.get(variable.id, "")
         self.names[name] = (start, kind.size)
@@ -83,6 +84,13 @@ class Globals:
             name = module.names.get(identifier) or f"%{identifier}"
             raise BuildError(f"a variable starts with the address of '{name}', which has none yet")
         return place + address.offset
+
+
+def _alignment(module: Module, variable: Variable) -> int:
+    """What a module asks for; no more than a page, on which the block of variables starts."""
+    asked = module.decorations.get(variable.id, {}).get(Decoration.Alignment)
+    align = int(asked[0]) if isinstance(asked, tuple) and asked else 1
+    return align if align in (1 << power for power in range(MAX_ALIGNMENT.bit_length())) else 1
 
 
 def _is_program_scope(variable: Variable, module: Module) -> bool:

@@ -15,6 +15,7 @@ from groundstate.compiler.ir.location import Location, Locations
 from groundstate.compiler.program.symbols import Symbols
 from groundstate.compiler.spirv.debug_info import SourceLine
 from groundstate.compiler.spirv.types import Type
+from groundstate.compiler.spirv_to_ir.bfloat_functions import widen_functions
 from groundstate.compiler.spirv_to_ir.legality import check_operands
 
 if TYPE_CHECKING:
@@ -126,5 +127,6 @@ def build_kernel(symbols: Symbols, name: str) -> Kernel:
     """The graph of an entry point, with every call inlined."""
     kernel = Builder(symbols, name).build()
     limits.check_kernel(kernel)
+    widen_functions(kernel)
     check_operands(kernel)
     return kernel
