@@ -52,7 +52,7 @@ class GpuModule:
         self.variables: dict[str, tuple[int, int]] = {}
 
     def __del__(self) -> None:
-        if self.handle:
+        if self.handle and native_gpu:  # which is gone when the interpreter ends
             native_gpu.module_unload(self.device, self.handle, self.generation)
 
     def kernel(self, name: str) -> GpuKernel:
