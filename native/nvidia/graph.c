@@ -67,10 +67,22 @@ static gs_cu_graph_exec find(gs_gpu *gpu, gs_cu_stream stream, gs_command_buffer
             buffer->of_kind = kept;
         }
     } else if (!kept->is_unfit && kept->gpu == gpu && kept->generation == gpu->generation) {
-        if (kept->made == NULL)
+        if (kept->made == NULL) {
             kept->is_unfit = (kept->made = record(gpu, stream, buffer)) == NULL;
+            buffer->runs_through = kept->made != NULL;
+        }
         found = kept->made;
     }
+    gs_unlock(&lock);
+    return found;
+}
+
+bool gs_gpu_has_graph(const gs_gpu *gpu, const gs_command_buffer *buffer) {
+    if (!buffer->runs_through)
+        return false;
+    gs_lock(&lock);
+    const graph *kept = buffer->of_kind;
+    bool found = kept != NULL && kept->made != NULL && kept->gpu == gpu && kept->generation == gpu->generation;
     gs_unlock(&lock);
     return found;
 }

@@ -228,14 +228,20 @@ bool gs_gpu_work_off(gs_queue *queue, bool (*is_enough)(void *state), void *stat
 
 /* --- On the thread that submits -------------------------------------------------------------------------- */
 
+static bool buffer_returns_at_once(const gs_gpu *gpu, const gs_command_buffer *buffer) {
+    for (const gs_command *inner = buffer->first; inner != NULL; inner = inner->next)
+        if (!gs_gpu_returns_at_once(gpu, inner))
+            return false;
+    return true;
+}
+
 static bool run_returns_at_once(gs_queue *queue, const gs_command *run) {
     const gs_gpu *gpu = gs_gpu_of(queue->device);
     if (!gs_command_is_unhindered(run))
         return false;
     for (uint32_t each = 0; each < run->run.count; each++)
-        for (const gs_command *inner = run->run.runs[each].buffer->first; inner != NULL; inner = inner->next)
-            if (!gs_gpu_returns_at_once(gpu, inner))
-                return false;
+        if (!gs_gpu_has_graph(gpu, run->run.runs[each].buffer) && !buffer_returns_at_once(gpu, run->run.runs[each].buffer))
+            return false;
     return true;
 }
 

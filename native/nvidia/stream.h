@@ -82,6 +82,9 @@ void gs_stream_drain(gs_queue *queue, gs_stream *stream);
 /* graph.c: has the stream do a whole buffer at once. False: its commands have to be issued one by one. */
 bool gs_stream_launch_graph(gs_stream *stream, gs_command_buffer *buffer, gs_cu_result *result);
 
+/* Whether that has been prepared. */
+bool gs_gpu_has_graph(const gs_gpu *gpu, const gs_command_buffer *buffer);
+
 /* attendant.c */
 void gs_attendant_forget(gs_stream *stream);
 

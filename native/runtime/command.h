@@ -37,6 +37,7 @@ typedef struct gs_command_buffer {
     uint64_t runs;
     _Atomic uint32_t pending; /* runs that were started and have not ended; while there are any, nothing changes */
     gs_object *source; /* held: the graph that an executable graph's commands were copied from, or NULL */
+    _Atomic bool runs_through; /* nothing in it waits for anything; a device's kind has looked, and it stays so */
     void *of_kind; /* what a device's kind keeps for its runs, or NULL, and how that is freed */
     void (*free_of_kind)(void *of_kind);
     struct gs_mutable *mutables; /* the commands that have a name; the youngest name first */

@@ -336,6 +336,8 @@ void gs_queue_execute_claimed(gs_queue *queue, gs_command *command) {
  * that resets events may wait for one of them to be signalled again. */
 static bool runs_through(const gs_command_buffer *buffer) {
     bool resets = false;
+    if (buffer->runs_through)
+        return true;
     for (const gs_command *inner = buffer->first; inner != NULL; inner = inner->next) {
         resets |= inner->operation == GS_RESET_EVENT;
         if (inner->operation == GS_HOST_FUNCTION || gs_command_has_semaphores(inner))

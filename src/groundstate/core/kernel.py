@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from groundstate import ze
@@ -21,6 +21,7 @@ from groundstate.core.properties import Properties
 
 if TYPE_CHECKING:
     from groundstate.core.commands import Events
+    from groundstate.core.context import Context
     from groundstate.core.event import Event
     from groundstate.core.module import Module
 
@@ -325,7 +326,11 @@ class Kernel(OwnedHandle):
             target.give_back(commands)
 
     def _make_encoder(self) -> Encoder:
-        self._state.encoder = encoder = Encoder(self.arguments)
+        arguments = self.arguments
+        if not self.device.memory_access.shared_system:
+            is_allocation = partial(_is_allocation, self.context)  # not of the kernel: no cycle
+            arguments = tuple(each.limited(is_allocation) for each in arguments)
+        self._state.encoder = encoder = Encoder(arguments)
         return encoder
 
     def _wrong_call(self, target: object, given: int) -> TypeError:
@@ -366,6 +371,14 @@ class Kernel(OwnedHandle):
 
 
 _NO_EVENTS: Events = ()
+
+
+def _is_allocation(context: Context, address: int) -> bool:
+    """Whether an address is of memory that was allocated in a context, or imported there."""
+    properties = ze.ze_memory_allocation_properties_t()
+    place = ctypes.byref(properties)
+    context.api.call("zeMemGetAllocProperties", context.handle, address, place, None)
+    return bool(properties.type != ze.ZE_MEMORY_TYPE_UNKNOWN)
 
 
 def _indivisible(

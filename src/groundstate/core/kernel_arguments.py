@@ -7,6 +7,7 @@ to pass a value.
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import dataclasses
 import math
@@ -102,6 +103,10 @@ class Argument:
         self.type = declared.spelled(type_)
         self.size_bytes = type_.size
 
+    def limited(self, is_reachable: Callable[[int], bool]) -> Argument:
+        """The same for a device that does not reach all memory."""
+        return self
+
     @property
     def declaration(self) -> str:
         """Type and name as the source has them, as far as they are known."""
@@ -135,6 +140,13 @@ class PointerArgument(Argument):
     """Memory that all work-items see."""
 
     kind = "pointer"
+    is_reachable: Callable[[int], bool] | None = None
+    """For a device that reaches allocations only: whether an address is of one."""
+
+    def limited(self, is_reachable: Callable[[int], bool]) -> Argument:
+        made = copy.copy(self)
+        made.is_reachable = is_reachable
+        return made
 
     def _learn(self, type_: Type, declared: Declared) -> None:
         super()._learn(type_, declared)
@@ -150,6 +162,9 @@ class PointerArgument(Argument):
             borrowed = borrow(value, writable=not self._is_read_only)
         except TypeError as problem:
             raise self._problem(value, "memory", str(problem)) from None
+        if self.is_reachable is not None and not self.is_reachable(borrowed.address):
+            advice = "the device does not reach other memory of the program; copy it, or import it"
+            raise self._problem(value, "memory of the context", advice)
         kept[id(borrowed.owner)] = borrowed.owner
         return borrowed.address
 

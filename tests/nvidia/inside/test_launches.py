@@ -91,6 +91,18 @@ def test_cooperative_groups_are_counted(
         kernel(commands, 132 * 8 + 1, 256, out, cooperative=True)
 
 
+def test_memory_that_the_gpu_does_not_reach_is_refused(
+    ctx: gs.Context, module: gs.Module, commands: gs.CommandList
+) -> None:
+    with pytest.raises(TypeError, match=r"takes memory of the context, not .* copy it"):
+        module["increase"](commands, 1, 1, np.zeros(4, np.uint32))
+    count = ctx.alloc_host(1, "uint32")
+    count.numpy()[:] = 0
+    module["increase"](commands, 1, 1, count.numpy())
+    commands.synchronize()
+    assert count.tolist() == [1]
+
+
 def test_printf(
     module: gs.Module, commands: gs.CommandList, capfd: pytest.CaptureFixture[str]
 ) -> None:
