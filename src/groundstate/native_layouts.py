@@ -48,6 +48,8 @@ ACCESS_SCATTERED = 0x100000000000000
 """Each lane has an address of its own."""
 ACCESS_WATCHED = 0x200000000000000
 """Work-items of the launch may meet there."""
+ACCESS_FENCED = 0x400000000000000
+"""It is relaxed: what it releases is what a fence has released."""
 ACTIVITY_LINE = 64
 """Bytes; the records of devices begin at multiples of this."""
 
@@ -155,6 +157,7 @@ class GroupChecks(ctypes.Structure):
     arrive: int
     pass_barrier: int
     subgroup_barrier: int
+    fence: int
     access: int
     begin_copy: int
     copy: int
@@ -170,6 +173,7 @@ class GroupChecks(ctypes.Structure):
         ("arrive", ctypes.c_void_p),
         ("pass_barrier", ctypes.c_void_p),
         ("subgroup_barrier", ctypes.c_void_p),
+        ("fence", ctypes.c_void_p),
         ("access", ctypes.c_void_p),
         ("begin_copy", ctypes.c_void_p),
         ("copy", ctypes.c_void_p),
@@ -183,7 +187,7 @@ class GroupChecks(ctypes.Structure):
     )
 
 
-assert ctypes.sizeof(GroupChecks) == 104
+assert ctypes.sizeof(GroupChecks) == 112
 
 
 class SharedAccesses(ctypes.Structure):
