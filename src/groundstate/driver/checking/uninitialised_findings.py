@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from groundstate.excerpt import Place
     from groundstate.native_layouts import LaunchReports, ReportRecord
 
-LOCAL_ADVICE = "local memory is uninitialised when a group begins, until something initialised is written there"
+LOCAL_ADVICE = (
+    "local memory is uninitialised when a group begins, "
+    "until something that is initialised is written there"
+)
 CHECKER = "uninit"
 USES = {
     "branch": ("uninitialised-branch", "a branch depends on an uninitialised value"),
