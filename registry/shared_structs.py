@@ -44,6 +44,7 @@ CONSTANTS = (
                 ("ONE_VALUE", "all lanes store the same value"),
                 ("SCATTERED", "each lane has an address of its own"),
                 ("WATCHED", "work-items of the launch may meet there"),
+                ("FENCED", "it is relaxed: what it releases is what a fence has released"),
             ),
             start=48,
         )
@@ -140,6 +141,7 @@ STRUCTS = (
             Field("arrive", "const void *"),
             Field("pass_barrier", "const void *"),
             Field("subgroup_barrier", "const void *"),
+            Field("fence", "const void *"),
             Field("access", "const void *"),
             Field("begin_copy", "const void *"),
             Field("copy", "const void *"),

@@ -101,6 +101,7 @@ static const gs_group_checks unchecked = {
     .arrive = (const void *)ignore,
     .pass_barrier = (const void *)ignore,
     .subgroup_barrier = (const void *)ignore,
+    .fence = (const void *)ignore,
     .access = (const void *)ignore,
     .begin_copy = (const void *)ignore,
     .copy = (const void *)ignore,
@@ -126,6 +127,7 @@ const gs_group_checks *gs_group_checks_begin(const gs_dispatch *dispatch, const 
         .arrive = (const void *)gs_barrier_arrive,
         .pass_barrier = (const void *)gs_barrier_pass,
         .subgroup_barrier = (const void *)gs_subgroup_barrier,
+        .fence = (const void *)gs_fence,
         .access = (const void *)gs_race_access,
         .begin_copy = (const void *)gs_copy_begin,
         .copy = (const void *)gs_race_copy,
@@ -181,7 +183,8 @@ void gs_group_begin(const gs_dispatch *dispatch, uint64_t group, uint64_t shape,
     here->items = (uint32_t)shape;
     here->subgroup_size = (uint32_t)(shape >> 32);
     here->tick = here->since[GS_LOCAL_SPACE] = here->since[GS_GLOBAL_SPACE] = 1;
-    here->has_subgroup_barriers = here->has_acquired = false;
+    here->has_subgroup_barriers = here->has_acquired = here->has_fenced = false;
+    here->fenced = 0;
     here->acquired = (gs_acquired){0};
     here->pending_fences = 0;
     here->copies_under_way = here->copy_count = here->ended_count = 0;

@@ -17,6 +17,12 @@ typedef struct gs_acquired {
     uint64_t locations[GS_MOST_LOCATIONS];
 } gs_acquired;
 
+/* The last fence of a work-item, which a relaxed atomic operation needs to release what comes before it. */
+typedef struct gs_fence_stamp {
+    uint32_t tick;             /* 0: there was none */
+    uint32_t since[GS_SPACES]; /* what the work-items of the group had done before a barrier comes before it, too */
+} gs_fence_stamp;
+
 /* Shadow memory of a group's local memory, in columns, so that lanes next to each other are looked at together. A stamp has
  * no run: all of it is cleared when a group begins. */
 typedef struct gs_local_shadow {
@@ -57,6 +63,9 @@ typedef struct gs_group_state {
     gs_acquired acquired;           /* by all work-items, before the last barrier */
     uint32_t acquired_run[GS_MOST_ITEMS + 1]; /* whose those of each work-item are */
     gs_acquired item_acquired[GS_MOST_ITEMS + 1];
+    gs_fence_stamp item_fence[GS_MOST_ITEMS + 1];
+    bool has_fenced;                /* some work-item has, in this interval */
+    uint32_t fenced;                /* all that was done before this tick comes before a fence and a barrier */
     /* copies */
     uint32_t copies_under_way, copy_count;
     gs_group_copy copies[GS_MOST_COPIES]; /* the last ones, at their number */
@@ -104,13 +113,13 @@ void gs_copies_pass_barrier(gs_group_state *here);
 
 /* --- happens_before.c -------------------------------------------------------------------------------- */
 
-/* An atomic operation on a location, of a work-item. */
-void gs_synchronise(gs_group_state *here, uint64_t location, uint32_t item, gs_space space, bool acquires, bool releases);
+/* An atomic operation on a location, of a work-item. If it is relaxed, it releases what a fence has released. */
+void gs_synchronise(gs_group_state *here, uint64_t location, uint32_t item, gs_space space, uint64_t info);
 
 /* True if what was done then comes before what a work-item does now, because of atomic operations between them. */
 bool gs_is_synchronised(const gs_group_state *here, gs_access_stamp then, uint32_t item, gs_space space);
 
-/* All work-items know what any has acquired. */
+/* All work-items know what any has acquired, and release what any has fenced. */
 void gs_share_acquired(gs_group_state *here);
 
 /* Before the first launch when none runs. */

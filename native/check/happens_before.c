@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "check/group_state.h"
+#include "check/group_checks.h"
 
 /* --- The table --------------------------------------------------------------------------------------- */
 
@@ -101,6 +101,7 @@ static void acquire_all(gs_acquired *into, const gs_acquired *from) {
 static gs_acquired *of_item(gs_group_state *here, uint32_t item) {
     if (here->acquired_run[item] != here->run) {
         here->item_acquired[item] = (gs_acquired){0};
+        here->item_fence[item] = (gs_fence_stamp){0};
         here->acquired_run[item] = here->run;
     }
     return &here->item_acquired[item];
@@ -111,25 +112,61 @@ void gs_share_acquired(gs_group_state *here) {
         if (here->acquired_run[item] == here->run)
             acquire_all(&here->acquired, &here->item_acquired[item]);
     here->has_acquired = false;
+    if (here->has_fenced)
+        here->fenced = here->tick + 1; /* by the others: the one who fenced may not be the one who tells */
+    here->has_fenced = false;
 }
 
-void gs_synchronise(gs_group_state *here, uint64_t location, uint32_t item, gs_space space, bool acquires, bool releases) {
+void gs_fence(uint64_t active, uint64_t first_item) {
+    gs_group_state *here = gs_group_here;
+    if (here == NULL)
+        return;
+    for (uint64_t left = active; left != 0; left &= left - 1) {
+        uint32_t item = (uint32_t)first_item + (uint32_t)__builtin_ctzll(left);
+        if (item >= here->items || here->items > GS_MOST_ITEMS)
+            break;
+        of_item(here, item);
+        gs_fence_stamp *fence = &here->item_fence[item];
+        fence->tick = here->tick;
+        memcpy(fence->since, here->since, sizeof fence->since);
+    }
+    here->has_fenced = true;
+    gs_group_tick(here);
+}
+
+static uint32_t later(uint32_t one, uint32_t other) { return one > other ? one : other; }
+
+/* What comes before a release: of the work-item, and of its group. */
+static gs_fence_stamp released(const gs_group_state *here, uint32_t item, bool is_relaxed) {
+    gs_fence_stamp found = here->item_fence[item];
+    if (!is_relaxed)
+        found.tick = here->tick;
+    for (int space = 0; space < GS_SPACES; space++)
+        found.since[space] = is_relaxed ? later(found.since[space], here->fenced) : here->since[space];
+    return found;
+}
+
+void gs_synchronise(gs_group_state *here, uint64_t location, uint32_t item, gs_space space, uint64_t info) {
+    bool is_relaxed = info & GS_ACCESS_FENCED;
     gs_acquired *own = of_item(here, item);
     take_lock();
     entry *of = find_or_add(location, space == GS_LOCAL_SPACE ? here->run : here->first_run, LOCATION);
-    if (acquires) {
+    if (info & GS_ACCESS_ACQUIRES) {
         acquire(own, location);
         if (of != NULL)
             acquire_all(own, &of->carried);
         here->has_acquired = true;
     }
+    gs_fence_stamp before = released(here, item, is_relaxed);
+    bool releases = info & GS_ACCESS_RELEASES && (before.tick | before.since[0] | before.since[1]) != 0;
     entry *mine = releases && of != NULL ? find_or_add(location, here->run, item) : NULL;
     entry *group = mine != NULL ? find_or_add(location, here->run, GROUP) : NULL;
     if (group != NULL) {
         acquire_all(&of->carried, own);
         acquire_all(&of->carried, &here->acquired);
-        mine->tick = here->tick;
-        memcpy(group->since, here->since, sizeof group->since);
+        mine->tick = later(mine->tick, before.tick);
+        for (int space = 0; space < GS_SPACES; space++)
+            group->since[space] = later(group->since[space], before.since[space]);
     }
     give_lock();
 }

@@ -352,8 +352,7 @@ void gs_race_access(uint64_t base, int64_t stride, uint64_t active, uint64_t fir
     if (info & (GS_ACCESS_ACQUIRES | GS_ACCESS_RELEASES)) {
         for (uint64_t left = active; left != 0; left &= left - 1) {
             uint32_t lane = (uint32_t)__builtin_ctzll(left);
-            gs_synchronise(here, gs_address_of(&now, lane), now.first_item + lane, now.space, info & GS_ACCESS_ACQUIRES,
-                           info & GS_ACCESS_RELEASES);
+            gs_synchronise(here, gs_address_of(&now, lane), now.first_item + lane, now.space, info);
         }
         gs_group_tick(here);
     }

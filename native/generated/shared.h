@@ -69,6 +69,9 @@ enum { GS_IMAGE_PITCH_ALIGNMENT = 16 };
 /* Work-items of the launch may meet there. */
 #define GS_ACCESS_WATCHED UINT64_C(0x200000000000000)
 
+/* It is relaxed: what it releases is what a fence has released. */
+#define GS_ACCESS_FENCED UINT64_C(0x400000000000000)
+
 /* Of a block that counts: how often a vector ran it. */
 enum { GS_COUNTER_RUNS = 0 };
 
@@ -178,32 +181,34 @@ typedef struct gs_group_checks {
     const void *arrive; /* 8 */
     const void *pass_barrier; /* 16 */
     const void *subgroup_barrier; /* 24 */
-    const void *access; /* 32 */
-    const void *begin_copy; /* 40 */
-    const void *copy; /* 48 */
-    const void *wait; /* 56 */
-    const void *together; /* 64 */
-    uint32_t first_run; /* 72: the number of the first group among all */
-    uint32_t run_count; /* 76 */
-    uint64_t told; /* 80: a bit for each argument whose accesses are to be told */
-    uint64_t watched; /* 88: and for each where work-items of the launch may meet */
-    void *footprint; /* 96: a gs_footprint: what the launch accesses; or NULL */
+    const void *fence; /* 32 */
+    const void *access; /* 40 */
+    const void *begin_copy; /* 48 */
+    const void *copy; /* 56 */
+    const void *wait; /* 64 */
+    const void *together; /* 72 */
+    uint32_t first_run; /* 80: the number of the first group among all */
+    uint32_t run_count; /* 84 */
+    uint64_t told; /* 88: a bit for each argument whose accesses are to be told */
+    uint64_t watched; /* 96: and for each where work-items of the launch may meet */
+    void *footprint; /* 104: a gs_footprint: what the launch accesses; or NULL */
 } gs_group_checks;
-_Static_assert(sizeof(gs_group_checks) == 104, "gs_group_checks has 104 bytes");
+_Static_assert(sizeof(gs_group_checks) == 112, "gs_group_checks has 112 bytes");
 _Static_assert(offsetof(gs_group_checks, begin_group) == 0, "gs_group_checks.begin_group is at 0");
 _Static_assert(offsetof(gs_group_checks, arrive) == 8, "gs_group_checks.arrive is at 8");
 _Static_assert(offsetof(gs_group_checks, pass_barrier) == 16, "gs_group_checks.pass_barrier is at 16");
 _Static_assert(offsetof(gs_group_checks, subgroup_barrier) == 24, "gs_group_checks.subgroup_barrier is at 24");
-_Static_assert(offsetof(gs_group_checks, access) == 32, "gs_group_checks.access is at 32");
-_Static_assert(offsetof(gs_group_checks, begin_copy) == 40, "gs_group_checks.begin_copy is at 40");
-_Static_assert(offsetof(gs_group_checks, copy) == 48, "gs_group_checks.copy is at 48");
-_Static_assert(offsetof(gs_group_checks, wait) == 56, "gs_group_checks.wait is at 56");
-_Static_assert(offsetof(gs_group_checks, together) == 64, "gs_group_checks.together is at 64");
-_Static_assert(offsetof(gs_group_checks, first_run) == 72, "gs_group_checks.first_run is at 72");
-_Static_assert(offsetof(gs_group_checks, run_count) == 76, "gs_group_checks.run_count is at 76");
-_Static_assert(offsetof(gs_group_checks, told) == 80, "gs_group_checks.told is at 80");
-_Static_assert(offsetof(gs_group_checks, watched) == 88, "gs_group_checks.watched is at 88");
-_Static_assert(offsetof(gs_group_checks, footprint) == 96, "gs_group_checks.footprint is at 96");
+_Static_assert(offsetof(gs_group_checks, fence) == 32, "gs_group_checks.fence is at 32");
+_Static_assert(offsetof(gs_group_checks, access) == 40, "gs_group_checks.access is at 40");
+_Static_assert(offsetof(gs_group_checks, begin_copy) == 48, "gs_group_checks.begin_copy is at 48");
+_Static_assert(offsetof(gs_group_checks, copy) == 56, "gs_group_checks.copy is at 56");
+_Static_assert(offsetof(gs_group_checks, wait) == 64, "gs_group_checks.wait is at 64");
+_Static_assert(offsetof(gs_group_checks, together) == 72, "gs_group_checks.together is at 72");
+_Static_assert(offsetof(gs_group_checks, first_run) == 80, "gs_group_checks.first_run is at 80");
+_Static_assert(offsetof(gs_group_checks, run_count) == 84, "gs_group_checks.run_count is at 84");
+_Static_assert(offsetof(gs_group_checks, told) == 88, "gs_group_checks.told is at 88");
+_Static_assert(offsetof(gs_group_checks, watched) == 96, "gs_group_checks.watched is at 96");
+_Static_assert(offsetof(gs_group_checks, footprint) == 104, "gs_group_checks.footprint is at 104");
 
 /* What a kernel accesses that is checked for races: a bit for each argument, 63 for others. */
 typedef struct gs_shared_accesses {

@@ -51,6 +51,8 @@ ACCESS_SCATTERED = 0x100000000000000
 """Each lane has an address of its own."""
 ACCESS_WATCHED = 0x200000000000000
 """Work-items of the launch may meet there."""
+ACCESS_FENCED = 0x400000000000000
+"""It is relaxed: what it releases is what a fence has released."""
 COUNTER_RUNS = 0
 """Of a block that counts: how often a vector ran it."""
 COUNTER_LANES = 1
@@ -176,6 +178,7 @@ class GroupChecks(ctypes.Structure):
     arrive: int
     pass_barrier: int
     subgroup_barrier: int
+    fence: int
     access: int
     begin_copy: int
     copy: int
@@ -191,6 +194,7 @@ class GroupChecks(ctypes.Structure):
         ("arrive", ctypes.c_void_p),
         ("pass_barrier", ctypes.c_void_p),
         ("subgroup_barrier", ctypes.c_void_p),
+        ("fence", ctypes.c_void_p),
         ("access", ctypes.c_void_p),
         ("begin_copy", ctypes.c_void_p),
         ("copy", ctypes.c_void_p),
@@ -204,7 +208,7 @@ class GroupChecks(ctypes.Structure):
     )
 
 
-assert ctypes.sizeof(GroupChecks) == 104
+assert ctypes.sizeof(GroupChecks) == 112
 
 
 class SharedAccesses(ctypes.Structure):

@@ -210,6 +210,21 @@ memory = gs.default_context().alloc_shared(64, "int32")
 gs.Module(opencl=source)["k"](gs.default_context().default_list(), 1, 1, memory)
 gs.default_context().default_list().synchronize()
 """
+TABLE = """
+import groundstate as gs
+source = "kernel void k(global int *o) { int a[4] = {1, 2, 3, 4}; o[0] = a[o[1]]; }"
+memory = gs.default_context().alloc_shared(64, "int32")
+memory.numpy()[:] = 4
+gs.Module(opencl=source)["k"](gs.default_context().default_list(), 1, 1, memory)
+gs.default_context().default_list().synchronize()
+"""
+
+
+def test_table_has_the_name_of_its_variable(tmp_path: Path) -> None:
+    (found,) = findings(tmp_path, TABLE)
+    assert found["places"][0]["label"] == "'k.a'"
+
+
 NO_INDICES = """
 from groundstate.compiler.opencl import array_indices
 array_indices.mark = lambda ir: ir

@@ -13,6 +13,7 @@ from groundstate.compiler.instrument import uninitialised
 from groundstate.compiler.ir.parser import parse_kernel
 from groundstate.compiler.ir.passes import Analyses, Pass, run_passes
 from groundstate.compiler.target import Target
+from groundstate.driver.checking import uninitialised_findings
 from tests.check.labelled.cases import Case
 from tests.check.labelled.measure import Outcome, run_suite
 from tests.check.labelled.suites import SUITES
@@ -62,9 +63,7 @@ def test_finding_names_use_load_and_allocation(outcomes: dict[str, Outcome]) -> 
 def test_local_variable_is_named(outcomes: dict[str, Outcome]) -> None:
     found = finding(outcomes, "local_memory_of_others")
     assert found["places"][1]["label"] == "'local_memory_of_others.tile'"
-    assert (
-        "local memory is uninitialised when a group begins, until it is written" in found["notes"]
-    )
+    assert uninitialised_findings.LOCAL_ADVICE in found["notes"]
 
 
 def test_variable_is_shown_where_it_is_declared(outcomes: dict[str, Outcome]) -> None:

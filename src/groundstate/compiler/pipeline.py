@@ -149,6 +149,9 @@ PIPELINES = {
 
 TELL_BARRIERS = Pass("tell-barriers", tell_barriers, keeps=(CFG,))
 
+INITIALISER = "__const."
+"""How clang calls what a variable begins with, which it may use instead of the variable."""
+
 FORGET_INDICES = Pass("forget-indices", forget_indices, keeps=(CFG,))
 
 INSTRUMENT: dict[str, tuple[Pass, ...]] = {
@@ -198,7 +201,8 @@ def _name_variables(kernel: Kernel, symbols: Symbols) -> None:
     for site in kernel.sites:
         if isinstance(site.get("variable"), list):
             home, identifier = site["variable"]
-            site["variable"] = symbols.modules[home].names.get(identifier, "")
+            name = symbols.modules[home].names.get(identifier, "")
+            site["variable"] = name.removeprefix(INITIALISER)
 
 
 def check(program: Program, name: str) -> None:

@@ -10,6 +10,7 @@ Not told are accesses of private and constant memory, and those of images.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import Enum
 
 from groundstate.compiler.instrument import group_copies
 from groundstate.compiler.instrument.accesses import Access, accesses
@@ -25,6 +26,7 @@ from groundstate.compiler.spirv.types import Bool, Pointer, Vector, Void
 from groundstate.native_layouts import (
     ACCESS_ACQUIRES,
     ACCESS_ATOMIC,
+    ACCESS_FENCED,
     ACCESS_GENERIC,
     ACCESS_LOCAL,
     ACCESS_NARROW,
@@ -42,7 +44,8 @@ LOCAL_FENCE, GLOBAL_FENCE = 1, 2
 GROUP_SCOPES = (Scope.Workgroup, Scope.Subgroup, Scope.Invocation)
 ACQUIRES = MemorySemantics.Acquire | MemorySemantics.AcquireRelease
 RELEASES = MemorySemantics.Release | MemorySemantics.AcquireRelease
-ORDERS = ACQUIRES | RELEASES | MemorySemantics.SequentiallyConsistent
+ANY_ORDER = MemorySemantics.SequentiallyConsistent
+ORDERS = ACQUIRES | RELEASES | ANY_ORDER
 EXCHANGES = ("AtomicCompareExchange", "AtomicCompareExchangeWeak")
 MOST_BYTES = 0xFFFF
 """Of an access, as it is told."""
@@ -52,7 +55,7 @@ MOST_SITES = 0xFFFF
 def tell_accesses(kernel: Kernel, analyses: Analyses) -> bool:
     """Tells the race checker of accesses of memory that work-items share."""
     del analyses
-    fences, own = has_fences(kernel), OwnElements(kernel)
+    fences, own = fences_in(kernel), OwnElements(kernel)
     changed = False
     for block in kernel.blocks:
         nodes: list[Node] = []
@@ -61,6 +64,8 @@ def tell_accesses(kernel: Kernel, analyses: Analyses) -> bool:
                 nodes.append(group_copies.tell_copy(kernel, node))
             elif node.op == group_copies.WAIT:
                 nodes += group_copies.tell_wait(node)
+            elif node.op == "MemoryBarrier" and _semantics(node, 1) & (RELEASES | ANY_ORDER):
+                nodes.append(node.derive("TellFence", Void()))
             for told in _told(kernel, node, own, fences):
                 nodes.append(told)
                 changed = True
@@ -92,15 +97,25 @@ def tell_barriers(kernel: Kernel, analyses: Analyses) -> bool:
     return changed
 
 
-def has_fences(kernel: Kernel) -> bool:
-    """True if fences may order relaxed atomic operations: then all are taken to be ordered."""
+class Fences(Enum):
+    """What orders the relaxed atomic operations of a kernel."""
+
+    NONE = 0
+    FENCES = 1
+    BARRIERS = 2
+    """With a scope beyond the group: all atomic operations are taken to be ordered."""
+
+
+def fences_in(kernel: Kernel) -> Fences:
+    """Whether a kernel has fences, or barriers that are."""
+    found = Fences.NONE
     for node in kernel.nodes():
         if node.op == "MemoryBarrier" and _semantics(node, 1) & ORDERS:
-            return True
+            found = Fences.FENCES
         is_wide = node.op == "ControlBarrier" and constant_int(node.operands[1]) not in GROUP_SCOPES
         if is_wide and _semantics(node, 2) & ORDERS:
-            return True
-    return False
+            return Fences.BARRIERS
+    return found
 
 
 def _semantics(node: Node, position: int) -> int:
@@ -112,7 +127,7 @@ def _semantics(node: Node, position: int) -> int:
 # --- Accesses -------------------------------------------------------------------------------------
 
 
-def _told(kernel: Kernel, node: Node, own: OwnElements, fences: bool) -> Iterator[Node]:
+def _told(kernel: Kernel, node: Node, own: OwnElements, fences: Fences) -> Iterator[Node]:
     """What is told of a node, and what that needs."""
     for access in accesses(node):
         space = access.pointer.type.storage if isinstance(access.pointer.type, Pointer) else None
@@ -200,7 +215,7 @@ def _stored(node: Node) -> Node | None:
     return node.operands[0] if operation(node).name == "vstoren" else None
 
 
-def _atomic_flags(node: Node, fences: bool) -> int:
+def _atomic_flags(node: Node, fences: Fences) -> int:
     effect = operation(node).effect
     reads, writes = effect & Effect.READS, effect & Effect.WRITES
     if node.op in ("AtomicStore", "AtomicFlagClear"):
@@ -208,10 +223,14 @@ def _atomic_flags(node: Node, fences: bool) -> int:
     flags = ACCESS_ATOMIC | (ACCESS_WRITES if writes else 0)
     if constant_int(node.operands[1]) in GROUP_SCOPES:
         flags |= ACCESS_NARROW
-    order = ORDERS if fences else _semantics(node, 2)
-    if order & (ACQUIRES | MemorySemantics.SequentiallyConsistent) and reads:
+    order = _semantics(node, 2)
+    if fences is not Fences.NONE:
+        is_relaxed = not order & ORDERS and fences is Fences.FENCES
+        flags |= ACCESS_FENCED if is_relaxed else 0
+        order = ORDERS
+    if order & (ACQUIRES | ANY_ORDER) and reads:
         flags |= ACCESS_ACQUIRES
-    if order & (RELEASES | MemorySemantics.SequentiallyConsistent) and writes:
+    if order & (RELEASES | ANY_ORDER) and writes:
         flags |= ACCESS_RELEASES
     return flags
 

@@ -40,6 +40,9 @@ define("TellCopy", "pointer. whole. whole. -> void", Category.CONTROL, effect=Ef
 """The same for a copy of the group: how many elements, and how many lie from one to the next. The
 literals are those of TellAccess."""
 
+define("TellFence", "-> void", Category.CONTROL, effect=Effect.OBSERVABLE)
+"""Tells that work-items have come to a fence that releases."""
+
 define("TellCopyBegins", "event -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
 """Tells that the group begins a copy with an event, before it tells of what that accesses. The
 literal is the site; the number behind it is that of the copy's own event."""

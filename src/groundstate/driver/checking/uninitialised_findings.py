@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from groundstate.excerpt import Place
     from groundstate.native_layouts import LaunchReports, ReportRecord
 
+LOCAL_ADVICE = (
+    "local memory is uninitialised when a group begins, "
+    "until something that is initialised is written there"
+)
 CHECKER = "uninit"
 USES = {
     "branch": ("uninitialised-branch", "a branch depends on an uninitialised value"),
@@ -182,7 +186,7 @@ def _notes(entry_point: EntryPoint, site: dict[str, Any], record: ReportRecord |
     if site["memory"] == "private":
         return [*where, "it is a private variable that was not written before"]
     if site["memory"] == "local":
-        return [*where, "local memory is uninitialised when a group begins, until it is written"]
+        return [*where, LOCAL_ADVICE]
     if record is None:
         return where
     found = native.memory_at(record.words[0])

@@ -28,7 +28,7 @@ BARRIERS = frozenset(("TellBarrier", "TellTogether"))
 TELLS = (
     BARRIERS
     | {"TellAccess", "TellAccessIf", "TellBlock", "TellCopy"}
-    | {"TellCopyBegins", "TellWait"}
+    | {"TellCopyBegins", "TellWait", "TellFence"}
 )
 MIX = 0x9E3779B97F4A7C15 - (1 << 64)
 """An odd number with as many ones as zeros, which makes a hash of numbers."""
@@ -105,6 +105,15 @@ def _tell_copy(emitter: Emitter, node: Node) -> None:
     text.do(
         f"call void {_function(emitter, 'copy')}(i64 {base}, i64 {distance}, i64 {count}, "
         f"i64 {_first_item(emitter)}, i64 {info})"
+    )
+
+
+@handles("TellFence")
+def _tell_fence(emitter: Emitter, node: Node) -> None:
+    del node
+    emitter.text.do(
+        f"call void {_function(emitter, 'fence')}(i64 {_active(emitter)}, "
+        f"i64 {_first_item(emitter)})"
     )
 
 
