@@ -1,18 +1,22 @@
-"""A survey whose modules the workers of a cluster compile."""
+"""What people run on a cluster: a survey, and a network that classifies pictures."""
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 
 import pytest
 from distributed import Client, wait
 
+from groundstate import dnn
 from groundstate.cli.main import main
 from groundstate.dask import LocalDeviceCluster
 from groundstate.dask.survey import outcome_of
 from groundstate.survey.trial import FAILED
 from tests.survey.modules import exporting, importing, kernel, refused, shared_object
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def test_workers_find_what_this_machine_finds(
@@ -53,3 +57,24 @@ def test_a_scheduler_that_is_not_there_is_named(
     assert main(["survey", str(tmp_path), "--scheduler", "tcp://127.0.0.1:1"]) == 1
     said = capsys.readouterr().err.strip().splitlines()[-1]
     assert said.startswith("groundstate survey: no workers at tcp://127.0.0.1:1: ")
+
+
+def test_workers_find_the_classes_that_one_device_finds(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    example = importlib.import_module("dask_pictures")
+    for name in ("report.py", "resnet18.py", "dask_pictures.py"):
+        client.upload_file(str(EXAMPLES / name))
+    shape = example.Shape(batch=2, image=32, width=16, classes=10, blocks=(1,))
+    workers, classes = example.classify_all(client, shape, batches=6)
+    assert set(workers) <= {"0.1", "1.3"}
+    assert sum(workers.values()) == 6
+    network = example.ResNet(dnn.Engine.create(), shape, example.SEED)
+    assert classes == [
+        number
+        for batch in range(6)
+        for number in network.classify(example.make_pictures(shape, example.SEED + batch))
+        .argmax(1)
+        .tolist()
+    ]
