@@ -61,6 +61,14 @@ test-dnn: $(VENV)/.installed-dev $(SYCL) native ## judge the neural-network prim
 test-clients: $(VENV)/.installed-dev $(VENV)/clients/.installed native ## run the tests of dpctl and dpnp, beside Intel's CPU OpenCL: SUITE=dpctl SAMPLE=100
 	$(PY) -m tests.clients $(SUITE) --sample $(SAMPLE) $(CLIENTS)
 
+.PHONY: test-ray
+test-ray: $(VENV)/.installed-dev $(VENV)/ray/.installed native ## run tasks and actors of Ray, each on a device of its own
+	$(PY) -m pytest tests/clusters/ray_suite.py
+
+.PHONY: test-mpi
+test-mpi: $(VENV)/.installed-dev $(VENV)/mpi/.installed native ## run ranks of MPI with dpctl, each on a device of its own
+	$(PY) -m pytest tests/clusters/mpi_suite.py
+
 .PHONY: test-checked
 test-checked: $(VENV)/.installed-dev native ## run tests in checked mode, which fails those whose kernels are wrong: PYTEST=tests/core CHECK=memory,races
 	$(PY) -m pytest -p groundstate.check.pytest_plugin --groundstate-check="$(CHECK)" $(or $(PYTEST),tests/compiler tests/core tests/driver tests/dnn)
@@ -236,6 +244,17 @@ $(VENV)/wheelhouse/.downloaded: pyproject.toml | $(PY)
 	    $(PY) -m pip download --quiet --only-binary :all: --python-version $$version \
 	        --dest $(VENV)/wheelhouse --requirement $(VENV)/wheelhouse/requirements.txt || exit 1; \
 	done
+	@touch $@
+
+# Environments for Ray and for MPI, whose tests are no part of `make test`.
+$(VENV)/ray/.installed: Makefile | $(VENV)/.installed-dev
+	$(PYTHON) -m venv $(VENV)/ray
+	$(VENV)/ray/bin/python -m pip install --quiet 'ray>=2.60,<3' 'dpctl==0.22.*'
+	@touch $@
+
+$(VENV)/mpi/.installed: Makefile | $(VENV)/.installed-dev
+	$(PYTHON) -m venv $(VENV)/mpi
+	$(VENV)/mpi/bin/python -m pip install --quiet 'mpi4py>=4,<5' 'mpich>=5,<6' 'dpctl==0.22.*'
 	@touch $@
 
 # Another one for clients of SYCL that are measured and compared: dpnp with oneMKL, and Intel's OpenCL for CPUs.

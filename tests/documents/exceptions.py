@@ -22,6 +22,7 @@ class Unrun:
 
 
 DOWNLOAD = "downloads hundreds of megabytes of SYCL packages; tests/clients runs such programs"
+CLUSTER = "needs other machines; tests/dask has processes instead of them"
 LONG = "runs for minutes or longer"
 ROOT = "installs packages of the system, as root"
 PYTEST = "needs pytest and tests; tests/check/test_pytest_plugin.py runs some"
@@ -37,6 +38,11 @@ UNRUN: tuple[Unrun, ...] = (
     Unrun("howto/checking.md", "pytest -p groundstate", PYTEST),
     Unrun("howto/checking.md", "import pytest", PYTEST),
     Unrun("howto/clients.md", "app/bin/", DOWNLOAD),
+    Unrun("howto/clusters.md", "dask scheduler", CLUSTER),
+    Unrun("howto/clusters.md", "tcp://10.0.0.1", CLUSTER),
+    Unrun("howto/clusters.md", "import ray", "needs Ray; make test-ray runs such a program"),
+    Unrun("howto/clusters.md", "from mpi4py", "needs MPI; make test-mpi runs such a program"),
+    Unrun("howto/clusters.md", "app/bin/", "downloads MPI; make test-mpi runs such a program"),
     Unrun("howto/clients.md", "make test-clients", LONG),
     Unrun(
         "internals/compiler.md", 'kernel "scale"', "the text of a kernel: test_passes.py reads such"

@@ -28,6 +28,7 @@ NOT_OURS = {
     "layout.json": "is written by 'groundstate stream dump'",
     "learn.py": "a program that docs/howto/running.md shows",
     "product.cpp": "a program that docs/howto/running.md shows",
+    "ranks.py": "a program that docs/howto/clusters.md shows",
     "tests/test_blur.py": "the reader's",
     "trace.json": "is written by 'groundstate stream timeline'",
 }

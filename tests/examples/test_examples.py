@@ -107,8 +107,8 @@ EXPECTED = {
     "pipeline.py": ["What the device did", "weave in blue", "bring it home"],
 }
 
-HELPERS = ["png.py", "report.py"]
-"""Modules of the examples that are no example by themselves."""
+HELPERS = ["dask_pictures.py", "png.py", "report.py"]
+"""Modules of the examples that are no example by themselves, and what tests/dask runs."""
 
 PICTURES = ("mandelbrot.py", "pipeline.py")
 

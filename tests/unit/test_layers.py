@@ -13,10 +13,10 @@ PACKAGE = ROOT / "src" / "groundstate"
 
 FORBIDDEN = {
     "core": ("dask", "driver", "cli", "monitor"),
-    "check": ("core", "driver", "cli", "monitor", "capture"),
+    "check": ("core", "dask", "driver", "cli", "monitor", "capture"),
     "driver": ("core", "dask", "cli", "monitor", "check"),
-    "capture": ("driver", "cli", "monitor", "compiler"),
-    "compiler": ("core", "cli", "driver", "monitor"),
+    "capture": ("dask", "driver", "cli", "monitor", "compiler"),
+    "compiler": ("core", "cli", "dask", "driver", "monitor"),
     "monitor": ("dask", "driver", "cli", "compiler", "zes"),
     "dnn": ("dask", "driver", "cli", "monitor", "capture"),
     "survey": ("core", "dask", "driver", "cli", "monitor", "capture"),

@@ -8,7 +8,9 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from groundstate.announce import Announced
 from groundstate.cli.commands import COMMANDS
@@ -37,8 +39,12 @@ examples:
   groundstate survey dpnp-0.20.0-*.whl --sample 200      200 modules of a wheel
   groundstate survey libs --width 16 --width 1           for 16 work-items side by side, and for one
   groundstate survey libs --state libs.jsonl             goes on where it was stopped
+  groundstate survey libs --scheduler tcp://10.0.0.1:8786    on the machines of a Dask cluster
   groundstate survey libs --save broken --json           keeps what fails; report for programs
 """
+
+if TYPE_CHECKING:
+    from groundstate.survey.conduct import CompileAll
 
 LIMIT_S = 120
 NAMED = 8
@@ -75,6 +81,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="compile so many modules at the same time (default: one for each CPU)",
     )
     parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="compile on the workers of a Dask cluster, such as tcp://10.0.0.1:8786, instead of on "
+        "this machine (docs/howto/clusters.md)",
+    )
+    parser.add_argument(
         "--limit",
         metavar="SECONDS",
         type=positive,
@@ -104,6 +116,10 @@ def run(args: argparse.Namespace) -> int:
     """Conducts a survey and prints the report."""
     from groundstate.survey.conduct import conduct
 
+    try:
+        compile_all = compiler_for(args)
+    except (ImportError, OSError, ValueError) as problem:
+        return complain("survey", f"no workers at {args.scheduler}: {problem}")
     missing = [path for path in args.paths if not os.path.exists(path)]
     if missing:
         return complain("survey", f"{missing[0]}: no such file")
@@ -112,11 +128,11 @@ def run(args: argparse.Namespace) -> int:
     if not collection.modules and not collection.problems:
         return complain("survey", nothing_in(args.paths))
     chosen = choose(collection, args.sample)
-    widths = tuple(dict.fromkeys(args.widths or [BEST]))
+    widths = widths_of(args)
     try:
         with State(args.state, widths) as state, counter(len(chosen)) as progress:
             before, start = len(state.outcomes), time.monotonic()
-            conduct(collection, chosen, state, widths, args.jobs, args.limit, progress)
+            conduct(collection, chosen, state, compile_all, progress)
             report = Report(
                 collection,
                 chosen,
@@ -134,6 +150,24 @@ def run(args: argparse.Namespace) -> int:
     else:
         say(*report.lines())
     return int(bool(report.counts[FAILED] or collection.problems))
+
+
+def widths_of(args: argparse.Namespace) -> tuple[int, ...]:
+    """The numbers of lanes that were asked for, or the one that stands for the device's choice."""
+    return tuple(dict.fromkeys(args.widths or [BEST]))
+
+
+def compiler_for(args: argparse.Namespace) -> CompileAll:
+    """What compiles modules: processes of this machine, or the workers of a Dask cluster."""
+    widths, limit_s = widths_of(args), args.limit
+    if args.scheduler is not None:
+        from groundstate.dask.survey import Workers
+
+        return partial(Workers(args.scheduler).compile_all, widths, limit_s)
+    from groundstate.survey.crew import compile_all
+
+    jobs = args.jobs
+    return lambda tasks, known: compile_all(tasks, widths, jobs, limit_s, known)
 
 
 def nothing_in(paths: list[str]) -> str:

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.spirv import read
-from groundstate.survey.crew import Task, compile_all
+from groundstate.survey.crew import Task
 from groundstate.survey.files import Collection, Found
 from groundstate.survey.state import State
-from groundstate.survey.trial import INCOMPLETE
+from groundstate.survey.trial import INCOMPLETE, Outcome
 
 MOST_LINKED = 16
 """Modules in one program."""
 Exports = dict[tuple[str, str], bytes]
 """Modules by their file and the name of something that they define for others."""
+CompileAll = Callable[[Sequence[Task], dict[str, float]], Iterator[tuple[Task, Outcome]]]
+"""Compiles modules somewhere, and tells of each as it is done. It is given what LLVM has compiled
+already, and the seconds that took, and adds to that."""
 
 
 def conduct(
     collection: Collection,
     chosen: Sequence[Found],
     state: State,
-    widths: Sequence[int],
-    jobs: int,
-    limit_s: int,
+    compile_all: CompileAll,
     progress: Callable[[int], None],
 ) -> None:
     """Compiles the chosen modules of which nothing is known yet; `progress` is told how many are
@@ -32,7 +33,7 @@ def conduct(
     known = state.made
 
     def compile_some(tasks: list[Task], done: int) -> None:
-        for task, outcome in compile_all(tasks, widths, jobs, limit_s, known):
+        for task, outcome in compile_all(tasks, known):
             state.note(task.digest, outcome)
             done += 1
             progress(done)

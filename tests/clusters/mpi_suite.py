@@ -1,0 +1,17 @@
+"""Ranks of an MPI program, each with a device of its own (`make test-mpi`)."""
+
+from __future__ import annotations
+
+from tests.clusters.running import ON_THE_DRIVER, ROOT, run
+
+FOLDER = ROOT / ".venv" / "mpi" / "bin"
+
+
+def test_ranks_have_a_device_each_and_reduce_usm() -> None:
+    ranks = [str(FOLDER / "mpiexec"), "-n", "2", *ON_THE_DRIVER, str(FOLDER / "python")]
+    found = run(ranks, "with_mpi", topology="2")
+    assert [each["rank"] for each in found] == [0, 1]
+    for each in found:
+        assert each["devices"] == 1
+        assert each["memory"] == 2 << 30
+        assert each["sums"] == {"Shared": [3.0], "Host": [3.0], "Device": [3.0]}
