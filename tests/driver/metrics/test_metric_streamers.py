@@ -53,7 +53,7 @@ def test_reports_follow_each_other_in_the_device_s_time(metrics: Metrics) -> Non
     after = global_timestamps(metrics.device)[1]
     ends = [each["ReportTime"] for each in found]
     for one, end in zip(found[1:], ends, strict=False):
-        assert one["ReportTime"] - one["GpuTime"] == end
+        assert one["QueryBeginTime"] == end == one["ReportTime"] - one["GpuTime"]
     assert before <= ends[0] - found[0]["GpuTime"]
     assert ends[-1] <= after
 
