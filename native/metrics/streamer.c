@@ -1,6 +1,6 @@
 /* A thread for each streamer takes a report in each period, into a ring of which readers take from the other end. If
- * nobody reads, the oldest reports are dropped, and the next reader is told so. A thread that is woken late takes one
- * report for all of the time: reports say when they begin and end. */
+ * nobody reads, the oldest reports are dropped, and the next reader is told so. A thread that is woken late shares out
+ * what was counted among the periods that it missed. */
 #include "metrics/streamer.h"
 
 #include <pthread.h>
@@ -51,24 +51,46 @@ static void look(const gs_sampler *sampler, gs_metric_counts *counts) {
         counts->busy_time += gs_activity_busy(sampler->parts[each]);
 }
 
-/* Called with the lock. */
-static void take_report(gs_sampler *sampler, uint64_t marker) {
-    const gs_metric_group *group = sampler->group;
-    gs_metric_counts now;
-    look(sampler, &now);
+/* The next place in the ring, for a report. */
+static uint64_t *next_report(gs_sampler *sampler) {
     if (sampler->end - sampler->first == MOST_REPORTS) {
         sampler->first++;
         sampler->has_dropped = true;
     }
-    uint64_t *report = sampler->ring + sampler->end++ % MOST_REPORTS * sampler->report_words;
-    gs_metric_report head = {marker, sampler->start, gs_timestamp(), gs_thread_pool_width(group->device->pool)};
+    sampler->since_notified++;
+    return sampler->ring + sampler->end++ % MOST_REPORTS * sampler->report_words;
+}
+
+/* The part of a whole that comes before the end of part `each` of so many. */
+static uint64_t up_to(uint64_t whole, uint64_t each, uint64_t parts) {
+    return (uint64_t)((unsigned __int128)whole * each / parts);
+}
+
+/* Reports what was counted since the last report, in equal parts. Called with the lock. */
+static void take_reports(gs_sampler *sampler, uint64_t marker, uint64_t end, uint64_t parts) {
+    const gs_metric_group *group = sampler->group;
+    const uint64_t workers = gs_thread_pool_width(group->device->pool), start = sampler->start;
+    uint64_t counted[GS_COUNT_WORDS];
+    gs_metric_counts now;
+    look(sampler, &now);
     if (now.busy_time < sampler->last.busy_time)
         now.busy_time = sampler->last.busy_time; /* a worker was seen between two states */
-    memcpy(report, &head, sizeof head);
-    gs_counts_subtract(report + REPORT_WORDS, &now, &sampler->last, group->first, group->count);
-    sampler->start = head.end;
+    gs_counts_subtract(counted, &now, &sampler->last, group->first, group->count);
+    for (uint64_t each = 1; each <= parts; each++) {
+        uint64_t *report = next_report(sampler);
+        gs_metric_report head = {marker, sampler->start, start + up_to(end - start, each, parts), workers};
+        memcpy(report, &head, sizeof head);
+        for (uint32_t word = 0; word < group->count; word++)
+            report[REPORT_WORDS + word] = up_to(counted[word], each, parts) - up_to(counted[word], each - 1, parts);
+        sampler->start = head.end;
+    }
     sampler->last = now;
-    sampler->since_notified++;
+}
+
+/* Those of the periods that have passed. */
+static void take_due_reports(gs_sampler *sampler) {
+    uint64_t end = gs_timestamp(), parts = (end - sampler->start) / sampler->period;
+    take_reports(sampler, 0, end, parts < 1 ? 1 : parts > MOST_REPORTS ? MOST_REPORTS : parts);
 }
 
 static void signal_if_due(gs_sampler *sampler) {
@@ -98,7 +120,7 @@ static void *run_sampler(void *argument) {
         uint64_t now = gs_clock(CLOCK_MONOTONIC);
         if (sampler->is_closing || now < due)
             continue;
-        take_report(sampler, 0);
+        take_due_reports(sampler);
         due += (now - due) / sampler->period * sampler->period + sampler->period;
         gs_unlock(&sampler->lock);
         signal_if_due(sampler);
@@ -262,7 +284,7 @@ void gs_metric_streamer_mark(gs_metric_streamer *streamer, uint32_t value) {
     gs_sampler *sampler = streamer->sampler;
     gs_lock(&sampler->lock);
     if (!sampler->is_closing)
-        take_report(sampler, value);
+        take_reports(sampler, value, gs_timestamp(), 1);
     gs_unlock(&sampler->lock);
     signal_if_due(sampler);
 }

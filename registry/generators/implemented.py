@@ -65,11 +65,11 @@ def _extensions() -> Iterator[str]:
 
 
 def extension_names() -> list[str]:
-    """Every extension of the core API, by the name with which a driver would advertise it."""
+    """Every extension of the core and tools APIs, by the name that a driver would advertise."""
     return sorted(
         constant.value
         for constant in load().constants.values()
-        if constant.namespace == "ze" and isinstance(constant.value, str)
+        if constant.namespace in ("ze", "zet") and isinstance(constant.value, str)
     )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from groundstate import ze
+from groundstate import ze, zet
 from groundstate.driver.extensions import NOT_ADVERTISED, Extension, advertised
 from registry.generators.implemented import (
     driver_sources,
@@ -36,7 +36,12 @@ def test_advertised_extension_exists_completely(extension: Extension, source: st
     implemented = native_functions(NATIVE) | python_functions(DRIVER)
     assert set(extension.functions) <= implemented
     for name in extension.structs:
-        stype = ze.ze_structure_type_t(getattr(ze, name)._stype_).name
+        module, kinds = (
+            (zet, zet.zet_structure_type_t)
+            if name.startswith("zet_")
+            else (ze, ze.ze_structure_type_t)
+        )
+        stype = kinds(getattr(module, name)._stype_).name
         assert re.search(rf"\b({name}|{stype})\b", source), f"nothing reads or fills {name}"
 
 

@@ -34,6 +34,11 @@ NOT_ADVERTISED: dict[str, str] = {
     "ZE_extension_raytracing": "for hardware that traces rays",
     "ZE_experimental_rtas_builder": "for hardware that traces rays",
     "ZE_extension_rtas": "for hardware that traces rays",
+    "ZET_experimental_api_tracing": "the loader traces calls; its layer is for all drivers",
+    "ZET_experimental_programmable_metrics": "what is counted has no parameters",
+    "ZET_experimental_metric_tracer": "there are queries and streamers",
+    "ZET_experimental_metric_export_memory": "reports are read; they lie in no buffer of a device",
+    "ZET_experimental_metric_group_marker": "markers belong to streamers",
 }
 """Every other extension of the specification, and why the driver does not advertise it."""
 
@@ -338,5 +343,43 @@ def advertised() -> tuple[Extension, ...]:
             ze.ZE_SRGB_EXT_NAME,
             ze.ZE_SRGB_EXT_VERSION_1_0,
             structs=("ze_srgb_ext_desc_t",),
+        ),
+        *_of_tools(),
+    )
+
+
+def _of_tools() -> tuple[Extension, ...]:
+    from groundstate import zet
+
+    return (
+        Extension(
+            zet.ZET_MULTI_METRICS_EXP_NAME,
+            zet.ZE_CALCULATE_MULTIPLE_METRICS_EXP_VERSION_1_0,
+            functions=("zetMetricGroupCalculateMultipleMetricValuesExp",),
+        ),
+        Extension(
+            zet.ZET_GLOBAL_METRICS_TIMESTAMPS_EXP_NAME,
+            zet.ZE_METRIC_GLOBAL_TIMESTAMPS_EXP_VERSION_1_0,
+            functions=("zetMetricGroupGetGlobalTimestampsExp",),
+            structs=("zet_metric_global_timestamps_resolution_exp_t",),
+        ),
+        Extension(
+            zet.ZET_EXPORT_METRICS_DATA_EXP_NAME,
+            zet.ZET_EXPORT_METRIC_DATA_EXP_VERSION_1_0,
+            functions=(
+                "zetMetricGroupGetExportDataExp",
+                "zetMetricGroupCalculateMetricExportDataExp",
+            ),
+            structs=("zet_metric_calculate_exp_desc_t",),
+        ),
+        Extension(
+            zet.ZET_CONCURRENT_METRIC_GROUPS_EXP_NAME,
+            zet.ZET_CONCURRENT_METRIC_GROUPS_EXP_VERSION_1_0,
+            functions=("zetDeviceGetConcurrentMetricGroupsExp",),
+        ),
+        Extension(
+            zet.ZET_METRICS_RUNTIME_ENABLE_DISABLE_EXP_NAME,
+            zet.ZET_METRICS_RUNTIME_ENABLE_DISABLE_EXP_VERSION_1_0,
+            functions=("zetDeviceEnableMetricsExp", "zetDeviceDisableMetricsExp"),
         ),
     )

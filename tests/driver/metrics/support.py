@@ -41,8 +41,8 @@ def metric_properties(group: int) -> list[zet.zet_metric_properties_t]:
 
 
 def number(value: zet.zet_typed_value_t) -> float:
-    if value.type == zet.ZET_VALUE_TYPE_FLOAT64:
-        return float(value.value.fp64)
+    if value.type == zet.ZET_VALUE_TYPE_FLOAT32:
+        return float(value.value.fp32)
     assert value.type == zet.ZET_VALUE_TYPE_UINT64
     return int(value.value.ui64)
 

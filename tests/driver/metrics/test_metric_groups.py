@@ -37,7 +37,7 @@ def test_each_metric_says_what_it_is(metrics: Metrics) -> None:
             assert each.name
             assert each.description
             assert each.component
-            assert each.resultType in (zet.ZET_VALUE_TYPE_UINT64, zet.ZET_VALUE_TYPE_FLOAT64)
+            assert each.resultType in (zet.ZET_VALUE_TYPE_UINT64, zet.ZET_VALUE_TYPE_FLOAT32)
 
 
 def test_handles_are_the_same_each_time(metrics: Metrics) -> None:
@@ -122,15 +122,15 @@ def query_data(metrics: Metrics) -> tuple[int, bytes]:
 
 def test_values_come_as_far_as_there_is_room(metrics: Metrics) -> None:
     group, raw = query_data(metrics)
-    values = (zet.zet_typed_value_t * 4)()
-    count = ctypes.c_uint32(3)
-    values[3].type = 77
+    values = (zet.zet_typed_value_t * 5)()
+    count = ctypes.c_uint32(4)
+    values[4].type = 77
     kind = zet.ZET_METRIC_GROUP_CALCULATION_TYPE_METRIC_VALUES
     where = (group, kind, len(raw), raw, ctypes.byref(count))
     check(zet.zetMetricGroupCalculateMetricValues(*where, values))
-    assert count.value == 3
-    assert values[2].type == zet.ZET_VALUE_TYPE_FLOAT64
-    assert values[3].type == 77
+    assert count.value == 4
+    assert values[3].type == zet.ZET_VALUE_TYPE_FLOAT32
+    assert values[4].type == 77
 
 
 @pytest.mark.parametrize("size", [0, 1, 100])

@@ -31,7 +31,7 @@ def test_groups_have_only_what_the_system_counts() -> None:
     assert table.processor_groups(0) == ()
     time_based, event_based = table.processor_groups(0b1000001)
     names = [each.name for each in event_based.metrics]
-    assert names == ["GpuTime", "ReportTime", "CpuCycles", "PageFaults"]
+    assert names == ["GpuTime", "QueryBeginTime", "ReportTime", "CpuCycles", "PageFaults"]
     assert (time_based.sampling, event_based.sampling) == (TIME, EVENT)
     assert table.events_of(names) == 0b1000001
 
@@ -40,4 +40,4 @@ def test_each_event_has_a_word_and_a_metric() -> None:
     first, last = table.NAMES.index("cycles"), table.NAMES.index("counted_kernels")
     (_, group) = table.processor_groups((1 << (last - first)) - 1)
     assert group.words == (first, last - first)
-    assert len(group.metrics) == 2 + last - first
+    assert len(group.metrics) == 3 + last - first

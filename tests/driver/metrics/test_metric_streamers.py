@@ -53,9 +53,23 @@ def test_reports_follow_each_other_in_the_device_s_time(metrics: Metrics) -> Non
     after = global_timestamps(metrics.device)[1]
     ends = [each["ReportTime"] for each in found]
     for one, end in zip(found[1:], ends, strict=False):
-        assert one["ReportTime"] - one["GpuTime"] == end
+        assert one["QueryBeginTime"] == end == one["ReportTime"] - one["GpuTime"]
     assert before <= ends[0] - found[0]["GpuTime"]
     assert ends[-1] <= after
+
+
+def test_each_period_has_a_report_however_late_the_thread_is(metrics: Metrics) -> None:
+    group, period = metrics.active("ComputeBasic", TIME), 100_000
+    streamer = metrics.streamer(group, period)
+    memory, commands = metrics.shared(1 << 20), metrics.immediate(in_order=True)
+    for _ in range(200):
+        fill(commands, memory, b"\1", 1 << 20)
+    marker(commands, streamer, 1)
+    finish(commands)
+    found = calculate(group, read(streamer)[1])
+    last = [each["StreamMarker"] for each in found].index(1)
+    assert all(each["GpuTime"] < 2 * period for each in found[:last])
+    assert sum(each["FilledBytes"] for each in found[: last + 1]) == 200 << 20
 
 
 def test_event_is_signalled_after_so_many_reports(metrics: Metrics) -> None:

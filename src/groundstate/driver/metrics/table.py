@@ -69,7 +69,7 @@ NAMES = tuple(MetricCounts.__annotations__)
 TIME = zet.ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_TIME_BASED
 EVENT = zet.ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_EVENT_BASED
 _RATIO = zet.ZET_METRIC_TYPE_RATIO
-_FLOAT = zet.ZET_VALUE_TYPE_FLOAT64
+_FLOAT = zet.ZET_VALUE_TYPE_FLOAT32
 
 
 def _count(
@@ -108,8 +108,16 @@ _TIMES = (
         zet.ZET_METRIC_TYPE_DURATION,
     ),
     Metric(
+        "QueryBeginTime",
+        "When the report began, as zeDeviceGetGlobalTimestamps tells the device's time.",
+        "ns",
+        lambda report: report.start,
+        "Report",
+        zet.ZET_METRIC_TYPE_TIMESTAMP,
+    ),
+    Metric(
         "ReportTime",
-        "When the report ended, as zeDeviceGetGlobalTimestamps tells the device's time.",
+        "When the report ended, likewise.",
         "ns",
         lambda report: report.end,
         "Report",
