@@ -86,6 +86,8 @@ UNRUN: tuple[Unrun, ...] = (
     Unrun("reference/performance.md", "apt-get install", ROOT),
     Unrun("reference/performance.md", "pip install", DOWNLOAD),
     Unrun("howto/jax.md", "python3.13 -m venv", DOWNLOAD),
+    Unrun("howto/jax.md", "jax-env/bin/pip install", DOWNLOAD),
+    Unrun("howto/jax.md", "jax-env/bin/python", DOWNLOAD),
     Unrun("howto/running.md", "pip install intel-sycl-rt", DOWNLOAD),
     Unrun("howto/running.md", "pip install onemkl-sycl-blas", DOWNLOAD),
     Unrun("howto/running.md", "pip install scikit-learn-intelex-gpu", DOWNLOAD),
