@@ -13,6 +13,12 @@ WANTED = os.environ.get("GROUNDSTATE_TEST_GPU", "") not in ("", "0")
 collect_ignore_glob = [] if WANTED else ["test_*.py"]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts the test that makes the GPU fault behind all others: the CUDA driver may refuse the GPU
+    to this process from then on."""
+    items.sort(key=lambda item: item.path.name == "test_gpu_lost.py")
+
+
 @pytest.fixture(scope="session")
 def gpu() -> gs.Device:
     """The first NVIDIA GPU. A machine without one fails these tests, it does not skip them."""
