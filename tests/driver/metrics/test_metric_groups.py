@@ -44,6 +44,12 @@ def test_handles_are_the_same_each_time(metrics: Metrics) -> None:
     assert group_handles(metrics.device) == group_handles(metrics.device)
 
 
+def test_no_metric_is_programmable(metrics: Metrics) -> None:
+    count = ctypes.c_uint32(5)
+    check(zet.zetMetricProgrammableGetExp(metrics.device, ctypes.byref(count), None))
+    assert count.value == 0
+
+
 def test_chained_structs_are_filled(metrics: Metrics) -> None:
     kind = zet.zet_metric_group_type_exp_t(type=0)
     clock = zet.zet_metric_global_timestamps_resolution_exp_t(pNext=ctypes.addressof(kind))
