@@ -5,6 +5,7 @@ import ctypes
 import pytest
 
 from groundstate import knobs, ze, zet
+from groundstate.driver.metrics import groups
 from tests.conftest import check, last_error
 from tests.driver.metrics.support import (
     EVENT,
@@ -42,6 +43,12 @@ def test_each_metric_says_what_it_is(metrics: Metrics) -> None:
 
 def test_handles_are_the_same_each_time(metrics: Metrics) -> None:
     assert group_handles(metrics.device) == group_handles(metrics.device)
+
+
+def test_no_metric_is_programmable(metrics: Metrics) -> None:
+    count = ctypes.c_uint32(5)
+    check(zet.zetMetricProgrammableGetExp(metrics.device, ctypes.byref(count), None))
+    assert count.value == 0
 
 
 def test_chained_structs_are_filled(metrics: Metrics) -> None:
@@ -109,6 +116,19 @@ def test_metrics_can_be_switched_off_by_the_environment(
     metrics.activate()
     check(disable(metrics.device))
     check(zet.zetDeviceEnableMetricsExp(metrics.device))
+
+
+def test_groups_of_switched_off_metrics_are_not_listed(
+    metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZET_ENABLE_METRICS", "0")
+    monkeypatch.setattr(groups, "_of_device", {})
+    monkeypatch.setattr(groups, "_switched", {})
+    count = ctypes.c_uint32(7)
+    result = zet.zetMetricGroupGet(metrics.device, ctypes.byref(count), None)
+    assert result == ze.ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE
+    assert count.value == 0
+    assert "zetDeviceEnableMetricsExp" in last_error()
 
 
 def query_data(metrics: Metrics) -> tuple[int, bytes]:

@@ -166,6 +166,13 @@ def zetMetricGetProperties(hMetric: int, pProperties: int) -> None:
     properties.resultType = metric.result
 
 
+@handler
+def zetMetricProgrammableGetExp(hDevice: int, pCount: int, phMetricProgrammables: int) -> None:
+    """None: what is counted has no parameters."""
+    del hDevice
+    answer_list(pCount, phMetricProgrammables, ())
+
+
 # --- Groups beside each other ---------------------------------------------------------------------
 
 
