@@ -66,7 +66,7 @@ test-ray: $(VENV)/.installed-dev $(VENV)/ray/.installed native ## run tasks and 
 	$(PY) -m pytest tests/clusters/ray_suite.py
 
 .PHONY: test-mpi
-test-mpi: $(VENV)/.installed-dev $(VENV)/mpi/.installed native ## run ranks of MPI with dpctl, each on a device of its own
+test-mpi: $(VENV)/.installed-dev $(VENV)/mpi/.installed native ## run ranks of MPI with dpctl and oneCCL, each on a device of its own
 	$(PY) -m pytest tests/clusters/mpi_suite.py
 
 .PHONY: test-checked
@@ -255,6 +255,7 @@ $(VENV)/ray/.installed: Makefile | $(VENV)/.installed-dev
 $(VENV)/mpi/.installed: Makefile | $(VENV)/.installed-dev
 	$(PYTHON) -m venv $(VENV)/mpi
 	$(VENV)/mpi/bin/python -m pip install --quiet 'mpi4py>=4,<5' 'mpich>=5,<6' 'dpctl==0.22.*'
+	$(VENV)/mpi/bin/python -m pip install --quiet --no-deps 'oneccl==2022.2.*'
 	@touch $@
 
 # Another one for clients of SYCL that are measured and compared: dpnp with oneMKL, and Intel's OpenCL for CPUs.

@@ -14,9 +14,9 @@ PROGRAMS = Path(__file__).parent / "programs"
 ON_THE_DRIVER = [sys.executable, "-m", "groundstate", "run", "--"]
 
 
-def run(command: list[str], program: str, *arguments: str, topology: str) -> Any:
+def run(command: list[str], program: str, *arguments: str, topology: str, **more: str) -> Any:
     """What a program prints on its last line; `command` ends with the Python that runs it."""
-    variables = {"GROUNDSTATE_TOPOLOGY": topology, "GROUNDSTATE_MEMORY": "4G"}
+    variables = {"GROUNDSTATE_TOPOLOGY": topology, "GROUNDSTATE_MEMORY": "4G", **more}
     done = subprocess.run(
         [*command, str(PROGRAMS / f"{program}.py"), *arguments],
         env={**os.environ, **variables, "PYTHONPATH": str(ROOT / "src")},

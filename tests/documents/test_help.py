@@ -24,6 +24,8 @@ UNRUN = {
     "libze_intel_gpu.so.1": "needs an Intel GPU",
     "--address 0.0.0.0": "opens a port to the network",
     "dpnp-0.20.0-*.whl": "needs a wheel of dpnp; tests/survey compiles a hundred of its modules",
+    "dask scheduler": "needs other machines; tests/dask has processes instead of them",
+    "tcp://10.0.0.1:8786": "needs other machines; tests/dask has processes instead of them",
     "--device 1": "needs two devices that can be watched",
 }
 """Examples that are not run, by a text in them, and why."""
@@ -43,7 +45,7 @@ def all_helps(installs: Installs, *command: str) -> Iterator[tuple[tuple[str, ..
     text = help_of(installs, *command)
     yield command, text
     listed = re.search(r"^(?:commands|views):\n(.*?)(?:\n\n|\Z)", text, re.M | re.S)
-    for name in re.findall(r"^    ([a-z]+)(?:  |$)", listed[1] if listed else "", re.M):
+    for name in re.findall(r"^    ([a-z-]+)(?:  |$)", listed[1] if listed else "", re.M):
         yield from all_helps(installs, *command, name)
 
 

@@ -128,9 +128,28 @@ def check_handle(address: int, kind: int) -> None:
 
 def open_handle(address: int, kind: int) -> SharedFile:
     """Opens the file that a handle leads to. The caller closes its descriptor."""
+    bare = _bare_memory(address) if kind == MEMORY else None
+    if bare is not None:
+        return bare
     handle = _read(address, kind)
     fd = duplicate(handle.passed_fd) if handle.holds_here() else _open_elsewhere(handle)
     return SharedFile(kind, fd, handle.size, handle.detail)
+
+
+def _bare_memory(address: int) -> SharedFile | None:
+    """What a handle of a descriptor and zeros leads to, as oneCCL makes it of one that it received.
+
+    The descriptor is this process's own, and only a sealed memory file of the driver is taken.
+    """
+    (fd,) = struct.unpack("<i", ctypes.string_at(address, 4))
+    if fd < 0 or any(ctypes.string_at(address + 4, HANDLE_BYTES - 4)):
+        return None
+    try:
+        if _secret_of(f"/proc/self/fd/{fd}") is None or not _is_sealed(fd):
+            return None
+        return SharedFile(MEMORY, duplicate(fd), os.fstat(fd).st_size)
+    except OSError:
+        return None
 
 
 def freed_meanwhile() -> Failure:

@@ -414,6 +414,38 @@ bench.close()
     assert (memory == 6).all()
 
 
+def test_descriptor_alone_opens_memory(bench: Bench) -> None:
+    """oneCCL sends a descriptor, and makes the handle of that and of zeros."""
+    memory = bench.bytes(4096, fill=5)
+    handle = bytes(memory_handle(bench, address(memory)))
+    received = os.dup(int.from_bytes(handle[:4], "little"))
+    bare = received.to_bytes(4, "little").ljust(64, b"\0")
+    opened = open_memory(bench, ze.ze_ipc_mem_handle_t.from_buffer_copy(bare))
+    os.close(received)
+    view(opened, 4096)[:] += 1
+    assert (memory == 6).all()
+    close_memory(bench, opened)
+
+
+def test_descriptor_of_another_file_opens_nothing(bench: Bench, tmp_path: Path) -> None:
+    foreign = os.memfd_create("groundstate-" + 32 * "0")
+    os.truncate(foreign, 4096)
+    file = os.open(tmp_path, os.O_RDONLY)
+    for fd in (0, foreign, file, 12345, 2**31 - 1):
+        bare = fd.to_bytes(4, "little").ljust(64, b"\0")
+        pointer = ctypes.c_void_p()
+        result = ze.zeMemOpenIpcHandle(
+            bench.context,
+            bench.device,
+            ze.ze_ipc_mem_handle_t.from_buffer_copy(bare),
+            0,
+            ctypes.byref(pointer),
+        )
+        assert result == ze.ZE_RESULT_ERROR_INVALID_ARGUMENT
+    os.close(foreign)
+    os.close(file)
+
+
 def test_sharing_costs_only_written_pages(bench: Bench) -> None:
     size = 512 << 20  # more than is kept when it is freed, so that nobody has written there before
     pointer = bench.local(size)
