@@ -17,7 +17,7 @@ from groundstate.compiler.analysis.lane_values import picked_lanes
 from groundstate.compiler.analysis.register_pressure import register_pressure
 from groundstate.compiler.analysis.turned import other_axes
 from groundstate.compiler.ir import Kernel, Node
-from groundstate.compiler.ir.ops import SHUFFLES, Category, operation
+from groundstate.compiler.ir.ops import SHUFFLES, Category, Effect, operation
 from groundstate.compiler.ir.passes import Variant
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Bool, Int, Pointer, Type, Void
@@ -72,9 +72,18 @@ def _planned(
 
 
 def _stores_bytes(kernel: Kernel) -> bool:
-    """True if a kernel stores bytes and nothing else."""
+    """True if all that anybody sees of a kernel is that it stores bytes. Atomic and group
+    operations, and what checkers and metrics add, have at most 32 lanes in a vector."""
     stores = [node for node in kernel.nodes() if node.op == "Store"]
-    return bool(stores) and all(_is_byte(node.operands[1].type) for node in stores)
+    return (
+        bool(stores)
+        and all(_is_byte(node.operands[1].type) for node in stores)
+        and all(node.op == "Store" or _is_unseen(node) for node in kernel.nodes())
+    )
+
+
+def _is_unseen(node: Node) -> bool:
+    return not operation(node).effect & ~Effect.READS and node.op != "Guard"
 
 
 def _holds_bytes(divergence: Divergence) -> bool:

@@ -254,7 +254,7 @@ def _active(emitter: Emitter) -> str:
         return str((1 << emitter.width) - 1)
     text, bits = emitter.text, f"i{emitter.width}"
     narrow = text.emit(f"bitcast {text.vector_type('i1')} {emitter.mask} to {bits}")
-    return text.emit(f"zext {bits} {narrow} to i64")
+    return narrow if emitter.width == 64 else text.emit(f"zext {bits} {narrow} to i64")
 
 
 def _signed(number: int) -> int:
