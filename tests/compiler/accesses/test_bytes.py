@@ -106,6 +106,11 @@ SUM = """kernel void sum(global const uchar *in, global uchar *out) {
     size_t i = get_global_id(0);
     out[i] = (in[i] + in[i + 1] + in[i + 2]) / 3;
 }"""
+COUNTED = """kernel void counted(global const uchar *in, global uchar *out, global int *count) {
+    size_t i = get_global_id(0);
+    out[i] = max(in[i], in[i + 1]);
+    if (out[i] > 3) atomic_inc(count);
+}"""
 
 
 def lanes(source: str, target: Target, group: int = 128) -> int:
@@ -126,7 +131,16 @@ def test_other_kernels_do_not() -> None:
     assert lanes(MEDIAN, SCALAR) == 1
 
 
-def test_all_lanes_compute_the_same() -> None:
+def test_kernels_that_do_more_than_store_do_not() -> None:
+    """What counts the lanes of a vector has words of 32 bits for them."""
+    assert lanes(COUNTED, AVX512) <= 32
+    watched = Program(compile_opencl(MEDIAN), target=AVX512, checks={"memory", "races"})
+    assert plan(watched.kernel("median"), (128, 1, 1), AVX512).width <= 32
+
+
+@pytest.mark.parametrize("shape", ["vector", "refilled"])
+def test_all_lanes_compute_the_same(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROUNDSTATE_SHAPE", shape)
     given = np.random.default_rng(8).integers(0, 3, ITEMS + 16).astype(np.uint8)
     what = given[100:104].copy()
     for source, more in ((MEDIAN, ()), (SEARCH, (what, np.int32(4)))):

@@ -22,6 +22,8 @@ from groundstate.compiler.ir.passes import GroupSize, Variant
 ONE_BY_ONE = 1
 REFILLED = 256
 """Added to the width of a vector whose lanes take the next work-items when they are done."""
+MOST_REFILLED = 32
+"""Lanes of such a vector: one word counts those that wait."""
 TURNED = 512
 """Added to the width of a vector for each axis that its lanes do not lie along."""
 
@@ -80,7 +82,8 @@ def _refilled(divergence: Divergence) -> tuple[int, ...]:
     kernel, cfg = divergence.kernel, divergence.cfg
     if refilled_loop(cfg) not in divergence.divergent_loops:
         return ()
-    return (REFILLED + divergence.width,) if can_refill(kernel, cfg, divergence.group_size) else ()
+    width = min(divergence.width, MOST_REFILLED)
+    return (REFILLED + width,) if can_refill(kernel, cfg, divergence.group_size) else ()
 
 
 def _can_choose(divergence: Divergence) -> bool:
