@@ -184,7 +184,7 @@ def test_c_half_asks_for_requests_that_exist() -> None:
         importlib.import_module(f"groundstate.driver.{noun}")
     source = (ROOT / "native" / "python" / "handlers.c").read_text()
     asked = re.findall(r'PyDict_GetItemString\(table, "(\w+)"\)', source)
-    compiling = ["compile_entry_point", "add_variant", "remember_variant"]
+    compiling = ["compile_entry_point", "compile_counting", "add_variant", "remember_variant"]
     reports = ["report_launch", "report_command_race", "report_limits", "report_unwritten_copy"]
     assert asked == [*compiling, "end_findings", *reports, "report_host_finding"]
     assert set(asked) == set(api.REQUESTS)
