@@ -68,6 +68,7 @@ def test_driver_messages_keep_no_c_api_names() -> None:
         for sentence in found
         for name in C_NAME.findall(in_python(sentence.replace("%s: ", "zeSome: ", 1))[8:])
         if name not in NOT_IN_PYTHON and not sentence.startswith(name)
+        if not name.lower().startswith("zet")  # tools, which the objects do not have
     }
     assert left == {}
 

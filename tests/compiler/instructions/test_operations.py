@@ -15,7 +15,7 @@ from groundstate.compiler.ir.ops import LEAVES, OPERATIONS, REDUCTIONS, Category
 from groundstate.compiler.lower.sampled_images import SAMPLE
 from groundstate.compiler.spirv.types import Bool, Float, Int
 
-NEVER_WRITTEN = LEAVES | {"Phi", "Copy", "SampledImage", SAMPLE, "GroupWaitEvents", "Refused"}
+NEVER_WRITTEN = LEAVES | {"Phi", "Copy", "SampledImage", SAMPLE, "GroupWaitEvents", "Refused", "CheckIndex"}
 """Leaves and phis, and what passes and control flow take care of."""
 COMPILER = Path(ir.__file__).parents[1]
 
@@ -84,17 +84,24 @@ ELSEWHERE = {
         "opt/unroll_rows.py",  # what is counted, some iterations ahead
         "instrument/arithmetic.py",  # what may overflow
         *("codegen/thread/atomics.py", "codegen/thread/reductions.py"),
+        "opt/reduce_strides.py",  # what an index has besides a constant
     },
     "FAdd": {
         *("codegen/groups/operations.py", "ir/ops_groups.py"),
         *("instrument/arithmetic.py", "codegen/thread/atomics.py"),
+        "instrument/counting.py",  # which operations count as such
     },
     "ISub": {
         *("spirv/fold.py", "instrument/bounds.py", "analysis/intervals.py"),
         "instrument/arithmetic.py",
         "opt/unroll_rows.py",  # how many iterations are left
     },
-    "PtrAccessChain": {"spirv_to_ir/instruction_support.py"},
+    "PtrAccessChain": {
+        "spirv_to_ir/instruction_support.py",
+        "spirv_to_ir/inlining.py",  # of a load or store with a hint
+        "opt/reduce_strides.py",  # pointers that move
+        "instrument/group_copies.py",  # the elements of a copy
+    },
     "UMod": {  # indices that start over
         "analysis/speculated_strides.py",
         "codegen/arithmetic/quotients.py",  # one division for all lanes
@@ -112,6 +119,7 @@ ELSEWHERE = {
         "instrument/shadow_memory.py",  # of pointers
         "instrument/races.py",  # the address of an exchange that writes
         *("analysis/intervals.py", "instrument/demand.py"),
+        "opt/merge_exits.py",  # which of two exits it was
     },
 }
 """Files that name an operation besides its row and its writer: how constants that are addresses

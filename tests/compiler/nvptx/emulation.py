@@ -33,8 +33,8 @@ KINDS += tuple(
 )
 """What threads do together, by the number that is passed."""
 
-RECIPROCAL_ROOT = """declare float @llvm.sqrt.f32(float)
-define internal float @groundstate_rsqrt(float %x) {
+ROOT = "declare float @llvm.sqrt.f32(float)"
+RECIPROCAL_ROOT = """define internal float @groundstate_rsqrt(float %x) {
   %root = call float @llvm.sqrt.f32(float %x)
   %found = fdiv float 1.0, %root
   ret float %found
@@ -66,7 +66,7 @@ def for_cpu(text: str) -> str:
                 "[0 x i8]", f"[{DYNAMIC_BYTES} x i8] undef"
             )
         if line.startswith("declare float @llvm.nvvm.rsqrt"):
-            line = RECIPROCAL_ROOT
+            line = RECIPROCAL_ROOT if ROOT in text else f"{ROOT}\n{RECIPROCAL_ROOT}"
         line = line.replace("@llvm.nvvm.rsqrt.approx.f(", "@groundstate_rsqrt(")
         line = _REGISTER.sub(_register, line)
         line = _ASSEMBLY.sub(_instruction, line)
