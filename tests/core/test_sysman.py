@@ -102,7 +102,9 @@ def test_own_process_is_among_device_processes(ctx: gs.Context, gpu: gs.Device) 
     assert own.active_us is not None
     assert own.active_us > 0
     assert own.command is not None
-    assert own.command.split()[0] == Path("/proc/self/cmdline").read_text().split("\0")[0].split()[0]
+    assert (
+        own.command.split()[0] == Path("/proc/self/cmdline").read_text().split("\0")[0].split()[0]
+    )
     shares = {each.pid: each.utilization for each in after.since(before).processes or ()}
     assert (shares[os.getpid()] or 0) > 0
 

@@ -15,7 +15,15 @@ from groundstate.compiler.ir.ops import LEAVES, OPERATIONS, REDUCTIONS, Category
 from groundstate.compiler.lower.sampled_images import SAMPLE
 from groundstate.compiler.spirv.types import Bool, Float, Int
 
-NEVER_WRITTEN = LEAVES | {"Phi", "Copy", "SampledImage", SAMPLE, "GroupWaitEvents", "Refused", "CheckIndex"}
+NEVER_WRITTEN = LEAVES | {
+    "Phi",
+    "Copy",
+    "SampledImage",
+    SAMPLE,
+    "GroupWaitEvents",
+    "Refused",
+    "CheckIndex",
+}
 """Leaves and phis, and what passes and control flow take care of."""
 COMPILER = Path(ir.__file__).parents[1]
 
