@@ -494,17 +494,19 @@ def test_launch_with_arguments_checks_group_size(kernels: KernelBench) -> None:
 
 
 def test_large_launch_uses_device_threads(kernels: KernelBench) -> None:
+    """On a busy machine one thread may do all of a launch before another one gets a core."""
     groups = 20_000
     out = kernels.array(2 * groups, "uint32")
     kernel = kernels.kernel("threads", out, size=(1, 1, 1))
     commands = kernels.immediate()
     seen: set[int] = set()
-    for _ in range(20):
+    wanted, patience = min(2, most_groups(kernel)), time.monotonic() + 60
+    while len(seen) < wanted and time.monotonic() < patience:
         launch(commands, kernel, groups)
         finish(commands)
         assert out[0::2].all()
         seen |= {int(thread) for thread in out[0::2]}
-    assert len(seen) >= min(2, most_groups(kernel))
+    assert len(seen) >= wanted
 
 
 FLOATS = {"x86_64": (0xC00, 0x1F80), "aarch64": (0xC00000, 0)}
