@@ -10,16 +10,24 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from groundstate.compiler.ir.passes import Pass
-from groundstate.compiler.pipeline import INSTRUMENT, VECTOR, VECTOR_LOWERING
+from groundstate.compiler.pipeline import (
+    FORGET_INDICES,
+    INSTRUMENT,
+    LOWERING,
+    THREAD_LOWERING,
+    VECTOR,
+    VECTOR_LOWERING,
+)
 
 WIDTH = 640
 STAGE_HEIGHT, PASS_HEIGHT, GAP = 34, 25, 26
 
 STAGES: tuple[tuple[str, str, Sequence[Pass]], ...] = (
     ("SPIR-V", "read, checked, every call inlined", ()),
-    ("Kernel IR", "lowered once for each kernel", VECTOR_LOWERING),
+    ("Kernel IR", "lowered once for each kernel", [*VECTOR_LOWERING, FORGET_INDICES]),
     ("Checked IR", "in checked mode only", [step for each in INSTRUMENT.values() for step in each]),
     ("Variant", "a copy for one group size, vectorised", VECTOR),
+    ("Threads", "for GPUs, in the place of the variant", THREAD_LOWERING[len(LOWERING) :]),
     ("LLVM IR", "one function that runs a range of work-groups", ()),
     ("Object code", "kept in the kernel cache, linked without LLVM", ()),
 )

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "memory/memory.h"
+#include "threads/fork.h"
 
 struct gs_ipc_handle {
     pid_t maker; /* the handle names its process, of which a fork makes two */
@@ -49,6 +50,8 @@ static void keep(ze_context_handle_t context, const void *pointer, const ze_ipc_
 
 ze_result_t gs_zeMemGetIpcHandle(ze_context_handle_t hContext, const void *ptr, ze_ipc_mem_handle_t *pIpcHandle) {
     uint64_t id;
+    if (gs_is_abandoned())
+        return gs_fail_abandoned(GS_FN_zeMemGetIpcHandle);
     if (take(hContext, ptr, pIpcHandle, &id))
         return ZE_RESULT_SUCCESS;
     const gs_word arguments[] = {{.p = hContext}, {.p = ptr}, {.p = pIpcHandle}};

@@ -1,9 +1,11 @@
 /* Questions whose answers stay as they are for the life of the process. Python answers each once; programs that ask at every
- * step then get a copy. What is chained to a struct may change, so Python is asked for that each time. */
+ * step then get a copy. What is chained to a struct may change, so Python is asked for that each time. A process that was
+ * lost in a fork gets no answers. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "objects/device.h"
+#include "threads/fork.h"
 
 /* --- Structs ------------------------------------------------------------------------------------------ */
 
@@ -24,6 +26,8 @@ static ze_result_t ask(enum gs_function function, void *handle, const header *as
 }
 
 static ze_result_t answer(enum gs_function function, void *handle, void *asked, size_t size, void *_Atomic *kept) {
+    if (gs_is_abandoned())
+        return gs_fail_abandoned(function);
     if (((header *)asked)->pNext != NULL) {
         const gs_word arguments[] = {{.p = handle}, {.p = asked}};
         return gs_call_python(function, "uu", arguments);
@@ -51,6 +55,8 @@ ze_result_t gs_zeDriverGetProperties(ze_driver_handle_t hDriver, ze_driver_prope
 /* There is one driver. */
 ze_result_t gs_zeDriverGet(uint32_t *pCount, ze_driver_handle_t *phDrivers) {
     static ze_driver_handle_t _Atomic the_driver;
+    if (gs_is_abandoned())
+        return gs_fail_abandoned(GS_FN_zeDriverGet);
     if (the_driver == NULL) {
         uint32_t one = 1;
         ze_driver_handle_t found = NULL;
@@ -89,6 +95,8 @@ static ze_result_t list(enum gs_function function, void *of, gs_device_handles *
 /* A count of zero, or no array, asks for the number of all. */
 static ze_result_t answer_list(enum gs_function function, void *of, uint32_t *count, ze_device_handle_t *handles,
                                gs_device_handles *_Atomic *kept) {
+    if (gs_is_abandoned())
+        return gs_fail_abandoned(function);
     ze_result_t result = *kept != NULL ? ZE_RESULT_SUCCESS : list(function, of, kept);
     if (result != ZE_RESULT_SUCCESS)
         return result;

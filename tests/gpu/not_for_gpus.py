@@ -71,7 +71,7 @@ NOT_FOR_GPUS: dict[str, tuple[str, ...]] = {
     ),
     PAGES: (
         "tests/core/test_virtual_memory.py",
-        "tests/driver/errors/test_bad_input_in_use.py::test_mapped_physical_memory_refuses_destroy",
+        "tests/driver/errors/test_bad_input_in_use.py::test_destroyed_physical_memory_stays_mapped",
         "tests/driver/errors/test_bad_input_structs.py::test_create_ignores_looping_or_unknown_chain",
         "tests/driver/memory/test_memory.py::test_alignment?host-2",
         "tests/driver/memory/test_memory.py::test_alignment?local-2",

@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     print_buffer *buffer = gs_print_begin();
     memcpy(buffer->records, records, length);
     buffer->used = length;
-    gs_print_end(buffer, &code);
+    gs_print_end(buffer, &code, NULL);
     free(format);
     return 0;
 }
