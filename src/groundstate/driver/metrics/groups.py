@@ -185,12 +185,14 @@ def zetDeviceGetConcurrentMetricGroupsExp(
     pConcurrentGroupCount: int,
 ) -> None:
     """The groups in as few sets as possible: no two of a set have the same domain."""
-    handles = [read_pointer(phMetricGroups + 8 * index) for index in range(metricGroupCount)]
-    if any(groups[handle].device.handle != hDevice for handle in handles):
-        raise Failure(
-            ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-            "zetDeviceGetConcurrentMetricGroupsExp: a metric group is one of another device",
-        )
+    handles = []
+    for index in range(metricGroupCount):  # up to the first that is none: there may be no more
+        handles.append(read_pointer(phMetricGroups + 8 * index))
+        if groups[handles[-1]].device.handle != hDevice:
+            raise Failure(
+                ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                "zetDeviceGetConcurrentMetricGroupsExp: a metric group is one of another device",
+            )
     sets = _concurrent_sets(handles)
     for index, handle in enumerate(handle for each in sets for handle in each):
         write_pointer(phMetricGroups + 8 * index, handle)
