@@ -9,7 +9,7 @@ from typing import Any
 
 from groundstate.cli.commands import COMMANDS
 from groundstate.cli.errors import complain
-from groundstate.cli.run import positive, size, topology
+from groundstate.cli.run import add_machine_options, positive
 
 NAME = "dask-worker"
 INSTALL = "pip install 'groundstate[dask]'"
@@ -51,18 +51,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="only these devices and sub-devices, such as 0,1.2 (default: those that "
         "ZE_AFFINITY_MASK leaves, or all)",
     )
-    parser.add_argument(
-        "--topology",
-        metavar="DxS",
-        type=topology,
-        help="divide the cores into D devices of S sub-devices each, such as 2x4",
-    )
-    parser.add_argument(
-        "--memory",
-        metavar="SIZE",
-        type=size,
-        help="how much memory the devices have together, such as 8G",
-    )
+    add_machine_options(parser)
     parser.add_argument(
         "--memory-limit",
         metavar="SIZE",

@@ -73,13 +73,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(run=run, parser=parser)
 
 
-def add_driver_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that `run` and `env` share."""
-    parser.add_argument(
-        "--real-loader",
-        action="store_true",
-        help="keep the machine's own Level Zero loader and have it load the driver",
-    )
+def add_machine_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that say how the machine is divided."""
     parser.add_argument(
         "--topology",
         metavar="DxS",
@@ -92,6 +87,16 @@ def add_driver_options(parser: argparse.ArgumentParser) -> None:
         type=size,
         help="how much memory the devices have together, such as 8G",
     )
+
+
+def add_driver_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that `run` and `env` share."""
+    parser.add_argument(
+        "--real-loader",
+        action="store_true",
+        help="keep the machine's own Level Zero loader and have it load the driver",
+    )
+    add_machine_options(parser)
     parser.add_argument(
         "--threads", metavar="N", type=positive, help="how many worker threads the devices share"
     )
