@@ -30,6 +30,8 @@ enum { SMALL_ITEMS = 1024 };
 enum { STREAM_ITEMS = 8 << 20 };
 /* A launch that should be small runs in so many steps. */
 enum { SMALL_STEPS = 4 };
+/* A step is so many times as long as the one before it, until it is as long as it may be. */
+enum { STEP_GROWTH = 4 };
 
 /* --- The floating-point environment ------------------------------------------------------------------ */
 
@@ -204,24 +206,32 @@ static double estimate(const gs_code *code, uint64_t groups) {
     return (double)atomic_load_explicit(&code->group_picoseconds, memory_order_relaxed) * (double)groups / 1000;
 }
 
-static void remember_cost(gs_code *code, uint64_t nanoseconds, uint64_t groups) {
+static void expect_cost(gs_code *code, uint64_t nanoseconds, uint64_t groups) {
     double each = (double)nanoseconds * 1000 / (double)groups;
     uint64_t cost = each < 1 ? 1 : (uint64_t)each;
     atomic_store_explicit(&code->group_picoseconds, cost, memory_order_relaxed);
+}
+
+static void remember_cost(gs_code *code, uint64_t nanoseconds, uint64_t groups) {
+    expect_cost(code, nanoseconds, groups);
     atomic_fetch_add_explicit(&code->busy_nanoseconds, nanoseconds, memory_order_relaxed);
 }
 
 /* Runs a job that should be small, in steps, and gives up if it turns out not to be. Returns the time.
- * Looking at the clock is not worth it for a job that should be over in a moment. */
+ * Without loops a group takes what it took before, and looking at the clock is not worth it for a job that should be over in
+ * a moment. With loops a group may take a thousand times longer than in the last launch: the first one runs by itself, and a
+ * step is longer than the one before it only while they turn out to be short. */
 static uint64_t run_small(job *job) {
     uint64_t start = gs_clock(CLOCK_MONOTONIC), spent = 0, groups = job->end - job->first;
-    uint64_t steps = estimate(job->code, groups) * SMALL_STEPS < (double)SMALL_NANOSECONDS ? 1 : SMALL_STEPS;
-    uint64_t step = (groups + steps - 1) / steps;
-    while (job->first < job->end && spent <= 2 * SMALL_NANOSECONDS && !gs_fault_scope_is_lost(gs_fault_scope_current())) {
+    bool is_tiny = estimate(job->code, groups) * SMALL_STEPS < (double)SMALL_NANOSECONDS;
+    uint64_t longest = is_tiny ? groups : (groups + SMALL_STEPS - 1) / SMALL_STEPS;
+    uint64_t step = job->code->has_loops ? 1 : longest;
+    while (job->first < job->end && spent <= 2 * SMALL_NANOSECONDS && !is_lost()) {
         uint64_t left = job->end - job->first, count = left < step ? left : step;
         run_groups(job, job->first, count);
         job->first += count;
         spent = gs_clock(CLOCK_MONOTONIC) - start;
+        step = step * STEP_GROWTH < longest ? step * STEP_GROWTH : longest;
     }
     return spent;
 }
@@ -265,6 +275,8 @@ static void run_shared(job *job, gs_thread_pool *pool) {
     uint64_t groups = job->end - job->first, spent = 0;
     if (takes_at_most(job->code, groups, SMALL_NANOSECONDS))
         spent = run_small(job);
+    if (job->first > 0 && job->first < job->end)
+        expect_cost(job->code, spent, job->first); /* not small after all: the rest is shared out by what that took */
     if (job->first < job->end)
         spent += share_out(job, pool);
     remember_cost(job->code, spent, groups);

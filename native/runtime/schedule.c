@@ -1,5 +1,6 @@
 #include "runtime/schedule.h"
 
+#include <math.h>
 #include <stddef.h>
 
 /* A thread is worth waking if it has this much to do. */
@@ -21,6 +22,10 @@ enum { STEADY_DIVISOR = 2, DIVISOR = 4 };
 enum { STEADY_PART = 4 };
 /* A bucket is taken to cost at least this part of the mean. */
 enum { LEAST_COST = 256 };
+/* Until a launch has shown to be steady, each share has this many parts, whatever they are thought to cost. */
+enum { PARTS_OF_UNKNOWN = 2 };
+/* A part that takes so many times as long as foreseen is a reason to look at all of them. */
+enum { MUCH_LONGER = 4 };
 static const uint64_t MOST_UNITS = UINT64_C(1) << 31;
 
 /* --- Time ------------------------------------------------------------------------------------------------- */
@@ -68,8 +73,9 @@ static void foresee(gs_schedule *schedule, const gs_job_facts *facts) {
     schedule->edges[schedule->buckets] = total;
 }
 
-static void limit_parts(gs_schedule *schedule, const gs_job_facts *facts) {
+static void limit_parts(gs_schedule *schedule, const gs_job_facts *facts, uint32_t threads) {
     double share = schedule->edges[schedule->buckets] / schedule->shares;
+    schedule->most_units = schedule->units;
     bool is_steady = is_profiled(facts) && facts->profile->is_steady && !facts->in_short_parts;
     schedule->divisor = is_steady ? STEADY_DIVISOR : DIVISOR;
     if (facts->in_long_parts && !facts->in_short_parts) {
@@ -80,6 +86,8 @@ static void limit_parts(gs_schedule *schedule, const gs_job_facts *facts) {
         schedule->least = SHORTEST_PART;
         schedule->most = is_steady ? LONGEST_STEADY_PART : LONGEST_PART;
         schedule->most_stolen = LONGEST_PART;
+        if (!is_steady)
+            schedule->most_units = schedule->units / (threads * PARTS_OF_UNKNOWN) + 1;
     } else {
         schedule->least = share / MOST_PARTS;
         schedule->most = facts->profile == NULL && facts->in_short_parts ? 1 : share / LEAST_PARTS;
@@ -107,7 +115,9 @@ void gs_schedule_begin(gs_schedule *schedule, const gs_job_facts *facts, uint32_
     schedule->in_order = facts->in_order;
     schedule->shares = count_shares(facts, threads);
     foresee(schedule, facts);
-    limit_parts(schedule, facts);
+    schedule->times_are_known = facts->nanoseconds > 0;
+    limit_parts(schedule, facts, threads);
+    atomic_init(&schedule->slowdown, 1);
     for (uint32_t each = 0; each < schedule->buckets; each++)
         atomic_init(&schedule->spent[each], 0);
     if (schedule->in_order) {
@@ -127,22 +137,27 @@ void gs_schedule_begin(gs_schedule *schedule, const gs_job_facts *facts, uint32_
 
 static uint32_t count_ranges(const gs_schedule *schedule) { return schedule->in_order ? 1 : schedule->shares; }
 
+/* In time that was foreseen. */
+static double shortest_part(const gs_schedule *schedule) {
+    return schedule->least / atomic_load_explicit(&schedule->slowdown, memory_order_relaxed);
+}
+
 /* How long the next part of a range should take. All who steal do so at about the same time, when their own shares end. */
 static double time_of_part(const gs_schedule *schedule, double left, bool is_stolen) {
     double wanted = left / (is_stolen ? schedule->shares : schedule->divisor);
-    double most = is_stolen ? schedule->most_stolen : schedule->most;
-    return wanted < schedule->least ? schedule->least : wanted > most ? most : wanted;
+    double least = shortest_part(schedule), slowdown = schedule->least / least;
+    double most = (is_stolen ? schedule->most_stolen : schedule->most) / slowdown;
+    return wanted < least ? least : wanted > most ? most : wanted;
 }
 
 /* How many units the next part of a range has. */
 static uint32_t size_of_part(const gs_schedule *schedule, uint32_t first, uint32_t end, bool at_back) {
     double from = time_of(schedule, first), to = time_of(schedule, end), left = to - from;
     double wanted = time_of_part(schedule, left, at_back);
-    if (left < wanted + schedule->least / 2)
-        return end - first;
     double size = at_back ? end - unit_at(schedule, to - wanted) : unit_at(schedule, from + wanted) - first;
-    uint32_t rounded = (uint32_t)(size + 0.5);
-    return rounded < 1 ? 1 : rounded > end - first ? end - first : rounded;
+    uint32_t rounded = left < wanted + shortest_part(schedule) / 2 ? end - first : (uint32_t)(size + 0.5);
+    uint32_t most = end - first < schedule->most_units ? end - first : schedule->most_units;
+    return rounded < 1 ? 1 : rounded > most ? most : rounded;
 }
 
 /* Takes a part from the front of a range, or from its back. */
@@ -163,16 +178,19 @@ static bool take_from(gs_schedule *schedule, gs_share *share, bool at_back, gs_t
     }
 }
 
+/* The time that was foreseen for what is left of a share; negative: nothing is left. */
+static double time_left(const gs_schedule *schedule, const gs_share *share) {
+    uint64_t range = atomic_load_explicit(&share->range, memory_order_relaxed);
+    return first_of(range) < end_of(range) ? time_of(schedule, end_of(range)) - time_of(schedule, first_of(range)) : -1;
+}
+
 /* The share with the most time left, or NULL. */
 static gs_share *fullest(gs_schedule *schedule) {
     gs_share *found = NULL;
-    double most = 0;
+    double most = -1;
     for (uint32_t each = 0; each < count_ranges(schedule); each++) {
-        uint64_t range = atomic_load_explicit(&schedule->ranges[each].range, memory_order_relaxed);
-        if (first_of(range) >= end_of(range))
-            continue;
-        double left = time_of(schedule, end_of(range)) - time_of(schedule, first_of(range));
-        if (found == NULL || left > most) {
+        double left = time_left(schedule, &schedule->ranges[each]);
+        if (left > most) {
             found = &schedule->ranges[each];
             most = left;
         }
@@ -201,6 +219,18 @@ void gs_schedule_close(gs_schedule *schedule) {
 
 /* --- Measurements ----------------------------------------------------------------------------------------- */
 
+/* Compares what was spent with what was foreseen for all that was taken so far. Others may be at work on some of that, so the
+ * answer is rather too small. */
+static void find_slowdown(gs_schedule *schedule) {
+    double foreseen = schedule->edges[schedule->buckets];
+    for (uint32_t each = 0; each < count_ranges(schedule); each++)
+        foreseen -= fmax(time_left(schedule, &schedule->ranges[each]), 0);
+    double slowdown = (double)gs_schedule_spent(schedule) / foreseen;
+    uint32_t known = atomic_load_explicit(&schedule->slowdown, memory_order_relaxed);
+    if (slowdown > known)
+        atomic_store_explicit(&schedule->slowdown, slowdown < UINT32_MAX ? (uint32_t)slowdown : UINT32_MAX, memory_order_relaxed);
+}
+
 /* A part that spans several buckets spent its time on them as was foreseen. */
 void gs_schedule_spend(gs_schedule *schedule, gs_taken taken, uint64_t nanoseconds) {
     uint64_t first = taken.first / schedule->step, end = (taken.first + taken.count + schedule->step - 1) / schedule->step;
@@ -212,6 +242,8 @@ void gs_schedule_spend(gs_schedule *schedule, gs_taken taken, uint64_t nanosecon
         uint64_t share = (uint64_t)((double)nanoseconds * inside / (to - from));
         atomic_fetch_add_explicit(&schedule->spent[bucket], share, memory_order_relaxed);
     }
+    if (schedule->times_are_known && (double)nanoseconds > MUCH_LONGER * (to - from))
+        find_slowdown(schedule);
 }
 
 uint64_t gs_schedule_spent(const gs_schedule *schedule) {

@@ -6,7 +6,8 @@
  * towards the end of a share, so that all threads end at about the same time.
  *
  * What the parts cost is measured, and kept as a profile of the kernel: a few dozen buckets of neighbouring work-groups with
- * the time that each took. The next launch cuts shares and parts by it, of equal time and not of equal numbers. */
+ * the time that each took. The next launch cuts shares and parts by it, of equal time and not of equal numbers. If its parts take
+ * much longer than foreseen, because the arguments are others, what is left is cut into shorter ones. */
 #ifndef GS_RUNTIME_SCHEDULE_H
 #define GS_RUNTIME_SCHEDULE_H
 
@@ -43,11 +44,12 @@ typedef struct gs_job_facts {
 
 typedef struct gs_schedule {
     uint64_t count, step; /* numbers; how many of them are taken together: one, unless there are billions */
-    uint32_t units, shares, buckets;
-    bool in_order;
+    uint32_t units, shares, buckets, most_units; /* a part is no longer than the last of these */
+    bool in_order, times_are_known; /* otherwise a number counts as a nanosecond */
     double least, most, most_stolen, divisor; /* the time of a part: what is left of the share by the divisor, within limits */
     double edges[GS_COST_BUCKETS + 1]; /* the time of all numbers before each bucket */
     _Atomic uint64_t spent[GS_COST_BUCKETS]; /* nanoseconds that were measured */
+    _Atomic uint32_t slowdown; /* how many times as long as foreseen the parts take so far, or 1 */
     gs_share ranges[GS_MOST_SHARES];
 } gs_schedule;
 

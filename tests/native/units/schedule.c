@@ -129,6 +129,35 @@ static void few_groups_are_divided_evenly(void) {
     REQUIRE(found[0] > 15 && found[1] > 15 && found[3] > 15);
 }
 
+/* The arguments of a launch may make it a thousand times as long as those before it: whether its groups were found to cost the
+ * same or not, and whether there are many of them or one for each thread. */
+static void longer_than_foreseen(uint64_t groups, uint32_t launches_before, double least) {
+    gs_cost_profile profile = {0};
+    gs_schedule schedule;
+    set_costs(equal);
+    costs[0] = launches_before == 1 ? 20000 : 2000; /* memory that is touched for the first time */
+    gs_job_facts facts = {.count = groups, .profile = &profile};
+    for (uint32_t launch = 0; launch < launches_before; launch++) {
+        simulate(&schedule, &facts, AT_ONCE);
+        gs_schedule_end(&schedule, &profile);
+        facts.nanoseconds = gs_schedule_spent(&schedule);
+    }
+    for (uint64_t each = 0; each < groups; each++)
+        costs[each] = 2000000;
+    double found = (double)total(groups) / (double)simulate(&schedule, &facts, AT_ONCE);
+    if (found < least)
+        fprintf(stderr, "%d groups after %d launches: %.1f\n", (int)groups, (int)launches_before, found);
+    REQUIRE(found >= least);
+}
+
+static void long_launches_after_short_ones_are_shared(void) {
+    longer_than_foreseen(THREADS, 1, 15);
+    longer_than_foreseen(THREADS, 3, 3);
+    longer_than_foreseen(32 * THREADS, 1, 14);
+    longer_than_foreseen(32 * THREADS, 3, 14);
+    longer_than_foreseen(GROUPS, 3, 14);
+}
+
 /* Neighbouring groups stay with one thread, and with the same one in the next launch. */
 static void threads_keep_their_groups(void) {
     set_costs(equal);
@@ -256,6 +285,7 @@ int main(void) {
     cost_in_one_place_is_shared();
     late_threads_are_replaced();
     few_groups_are_divided_evenly();
+    long_launches_after_short_ones_are_shared();
     threads_keep_their_groups();
     parts_in_order_follow_each_other();
     little_work_wakes_few_threads();
