@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,10 @@ os.environ.setdefault("GROUNDSTATE_NVIDIA", "0")
 os.environ.setdefault("GROUNDSTATE_CHECK_WAITS", "1")
 
 stretch_time_limits()
+
+# A shell that runs this in the background has SIGINT ignored, and what it starts inherits that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Whatever a test compiles is verified after every pass of the compiler.
 observers.append(Verifier())
