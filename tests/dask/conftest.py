@@ -19,7 +19,7 @@ CONFIG = {
 }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster() -> Iterator[LocalDeviceCluster]:
     with pytest.MonkeyPatch.context() as patch, dask.config.set(CONFIG):
         patch.setenv("GROUNDSTATE_THREADS", "16")

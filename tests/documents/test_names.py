@@ -13,7 +13,7 @@ import pytest
 
 from groundstate import knobs
 
-from .pages import PAGES, ROOT, name_of
+from .pages import PAGES, ROOT, fenced_blocks, name_of
 from .world import World
 
 ENDINGS = "c|cfg|cl|cpp|h|json|lua|md|py|yml"
@@ -80,6 +80,6 @@ def test_modules_that_a_page_names_exist(page: Path) -> None:
 def test_make_targets_that_a_page_names_exist(page: Path) -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z][a-z0-9-]*):", makefile, re.M))
-    text = page.read_text(encoding="utf-8")
-    named = re.findall(r"(?:^|`)make ([a-z][a-z0-9-]*)", text, re.M)
-    assert set(named) <= targets
+    in_sentences = re.findall(r"`make ([a-z][a-z0-9-]*)", page.read_text(encoding="utf-8"))
+    commands = "".join(block.text for block in fenced_blocks(page))
+    assert {*in_sentences, *re.findall(r"^make ([a-z][a-z0-9-]*)", commands, re.M)} <= targets
