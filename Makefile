@@ -268,10 +268,11 @@ $(VENV)/clients/.installed: Makefile | $(VENV)/.installed-dev
 # Debian has the loader for x86-64 only. Elsewhere the tests use the stand-in, and those of the loader itself are skipped.
 LOADER := $(if $(filter x86_64,$(shell uname -m)),libze1)
 LOADER_HEADERS := $(if $(LOADER),libze-dev)
+ARM64_COMPILER := $(if $(filter x86_64,$(shell uname -m)),gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 
 .PHONY: packages
 packages:
-	tools/debian-packages g++ $(LOADER) $(LOADER_HEADERS) spirv-tools spirv-headers \
+	tools/debian-packages g++ $(ARM64_COMPILER) $(LOADER) $(LOADER_HEADERS) spirv-tools spirv-headers \
 	    ocl-icd-libopencl1 pocl-opencl-icd jq \
 	    clang-15 llvm-15 llvm-spirv-15 \
 	    prometheus chromium zsh fish mandoc gdb \

@@ -15,8 +15,12 @@ typedef struct gs_object {
     _Atomic(const void *) context; /* what it was made in; NULL while it is in the making */
 } gs_object;
 
-/* The size of a slot. The largest object must fit; object.c checks. */
+/* The size of a slot, a power of two. The largest object must fit; list.c checks. Locks are larger on AArch64. */
+#ifdef __aarch64__
+#define GS_SLOT_SIZE 1024
+#else
 #define GS_SLOT_SIZE 512
+#endif
 
 /* A zeroed object with one reference, or NULL if memory ran out. It is no handle before gs_object_complete. */
 void *gs_object_new(enum gs_kind kind, void (*release)(gs_object *));

@@ -1,7 +1,9 @@
-"""The makefiles do not take names from the environment that a shell may have for its own use."""
+"""The makefiles take no names from the environment that a shell may have for its own use."""
 
 import os
+import platform
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -58,3 +60,13 @@ def test_object_names_ignore_folder_spelling(build: str | None) -> None:
     command += ["--eval=show: ; @echo $(firstword $(OBJECTS))", "show"]
     found = subprocess.run(command, capture_output=True, text=True, check=True)
     assert found.stdout.startswith(f"{REPOSITORY}/build/native/")
+
+
+def test_native_compiles_for_aarch64() -> None:
+    """Sizes of the C library's types differ there, and with them what static assertions say."""
+    compiler = "cc" if platform.machine() == "aarch64" else "aarch64-linux-gnu-gcc"
+    if shutil.which(compiler) is None:
+        pytest.skip(f"there is no {compiler}: apt-get install gcc-aarch64-linux-gnu")
+    command = ["make", "-C", str(REPOSITORY / "native"), "syntax", f"CC={compiler}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
