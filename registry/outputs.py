@@ -15,6 +15,7 @@ from registry.generators import (
     dnnl_c,
     dnnl_cpp,
     functions,
+    handlers,
     implemented,
     pointers,
     python,
@@ -63,6 +64,7 @@ OUTPUTS: dict[str, Generator] = {
     "src/groundstate/native_layouts.py": shared_structs.generate_python,
     "src/groundstate/capture/stream/formats.py": stream_format.generate_python,
     "src/groundstate/capture/pointers.py": pointers.generate,
+    "src/groundstate/driver/functions.py": handlers.generate,
     "src/groundstate/driver/sysman/functions.py": sysman.generate,
     **{
         f"src/groundstate/{namespace}.py": partial(python.generate, namespace)

@@ -2,33 +2,33 @@
 #ifndef GS_PYTHON_BOOTSTRAP_H
 #define GS_PYTHON_BOOTSTRAP_H
 
-/* Imports the Python half from beside this library, wherever the process's own sys.path points. */
+/* Imports the Python half from beside this library, wherever the process's own sys.path points. An interpreter of the driver's
+ * own has no `site` yet, which takes as long to run as half of the driver: it runs when something is not found without. */
 static const char START[] =
-    "def _groundstate_start(library, root, site, isolated):\n"
-    "    import os, sys\n"
-    "    package = os.path.join(root, 'groundstate')\n"
-    "    if isolated:\n"
-    "        path, scope = os.path.join(package, 'driver', 'isolated.py'), {'__name__': 'isolated'}\n"
-    "        with open(path, encoding='utf-8') as file:\n"
-    "            exec(compile(file.read(), path, 'exec'), scope)\n"
-    "        scope['prepare']()\n"
-    "    import importlib, importlib.util\n"
+    "def _groundstate_start(library, root, site, kind):\n"
+    "    import sys\n"
+    "    package, scope = root + '/groundstate', {'__name__': 'beginning'}\n"
+    "    if kind != 'shared':\n"
+    "        for name in ['late_site'] + ['isolated'] * (kind == 'isolated'):\n"
+    "            path = f'{package}/driver/{name}.py'\n"
+    "            with open(path, encoding='utf-8') as file:\n"
+    "                exec(compile(file.read(), path, 'exec'), scope)\n"
+    "            scope['prepare']()\n"
     "    loaded = sys.modules.get('groundstate')\n"
     "    if loaded is None:\n"
-    "        spec = importlib.util.spec_from_file_location(\n"
-    "            'groundstate', os.path.join(package, '__init__.py'), submodule_search_locations=[package])\n"
-    "        loaded = importlib.util.module_from_spec(spec)\n"
-    "        sys.modules['groundstate'] = loaded\n"
+    "        sys.path.insert(0, root)\n"
     "        try:\n"
-    "            spec.loader.exec_module(loaded)\n"
-    "        except BaseException:\n"
-    "            del sys.modules['groundstate']\n"
-    "            raise\n"
-    "    elif os.path.realpath(os.path.dirname(loaded.__file__)) != os.path.realpath(package):\n"
-    "        raise ImportError(f'this process has loaded groundstate from {loaded.__file__}, but the driver '\n"
-    "                          f'library is {library}: use the library of that installation')\n"
+    "            import groundstate\n"
+    "        finally:\n"
+    "            sys.path.remove(root)\n"
+    "    else:\n"
+    "        import os\n"
+    "        if os.path.realpath(os.path.dirname(loaded.__file__)) != os.path.realpath(package):\n"
+    "            raise ImportError(f'this process has loaded groundstate from {loaded.__file__}, but the driver '\n"
+    "                              f'library is {library}: use the library of that installation')\n"
     "    if site and site not in sys.path:\n"
     "        sys.path.append(site)\n"
+    "    import importlib\n"
     "    return importlib.import_module('groundstate.driver.entry').start(library)\n";
 
 /* Imports the Python half of another library of this package: see embedded.h. */

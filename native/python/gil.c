@@ -48,6 +48,13 @@ static bool can_enter(void) {
     return memory != NULL;
 }
 
+/* An interpreter of the driver's own rests from it while it starts: what is imported stays. */
+void gs_python_collect_garbage(bool collects) {
+    int (*change)(void) = collects ? gs_python.PyGC_Enable : gs_python.PyGC_Disable;
+    if (change != NULL)
+        change();
+}
+
 /* In a process that is Python, its garbage collector rests
  * meanwhile: it would run destructors of the program inside of this call, and some of them wait for locks that the
  * caller holds. */

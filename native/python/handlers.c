@@ -73,8 +73,8 @@ static ze_result_t load_handlers(const gs_settings *at, bool *interrupted) {
     gs_python_entry here;
     if (!gs_python_enter(&here))
         return gs_python_refuse_out_of_memory();
-    bool is_isolated = gs_process_is_python() && !gs_python_is_shared;
-    const char *texts[] = {at->library, at->root, at->site, is_isolated ? "isolated" : ""};
+    const char *kind = gs_python_is_shared ? "shared" : gs_process_is_python() ? "isolated" : "alone";
+    const char *texts[] = {at->library, at->root, at->site, kind};
     PyObject *table = gs_python_run_start(START, 4, texts);
     ze_result_t result = ZE_RESULT_SUCCESS;
     char text[400] = "there is no memory";
@@ -98,6 +98,8 @@ static ze_result_t load_handlers(const gs_settings *at, bool *interrupted) {
         report_unwritten_copy = gs_python.PyDict_GetItemString(table, "report_unwritten_copy");
         report_host_finding = gs_python.PyDict_GetItemString(table, "report_host_finding");
     }
+    if (!gs_python_is_shared)
+        gs_python_collect_garbage(true);
     gs_python_leave(here);
     if (table == NULL && !*interrupted)
         result = gs_python_refuse(result == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY ? result

@@ -83,14 +83,19 @@ static void *open_libpython(const gs_settings *at) {
     return opened != NULL ? opened : dlopen(name, RTLD_LAZY | RTLD_GLOBAL);
 }
 
-/* Opens a libpython for an interpreter beside the one that the process has. Its extension modules need some
- * preparation (driver/isolated.py), so nothing may import one before: Py_NoSiteFlag is for that. */
-static void *open_second_libpython(const gs_settings *at) {
-    void *opened = asked_to_share || at->libpython[0] == 0 ? NULL : gs_open_isolated(at->libpython, GS_DRIVER_SONAME);
-    int *no_site = opened != NULL ? dlsym(opened, "Py_NoSiteFlag") : NULL;
+/* Leaves out what Python does for people when it starts (driver/late_site.py). False if it cannot be left out. */
+static bool start_without_site(void *libpython) {
+    int *no_site = dlsym(libpython, "Py_NoSiteFlag");
     if (no_site != NULL)
         *no_site = 1;
-    return no_site != NULL ? opened : NULL;
+    return no_site != NULL;
+}
+
+/* Opens a libpython for an interpreter beside the one that the process has. Its extension modules need some
+ * preparation (driver/isolated.py), so nothing may import one before, as `site` might. */
+static void *open_second_libpython(const gs_settings *at) {
+    void *opened = asked_to_share || at->libpython[0] == 0 ? NULL : gs_open_isolated(at->libpython, GS_DRIVER_SONAME);
+    return opened != NULL && start_without_site(opened) ? opened : NULL;
 }
 
 /* Whoever first imports `signal`, as `subprocess` does, gives SIGINT a handler of Python's, and Ctrl-C would no longer end a
@@ -114,12 +119,14 @@ static void start_interpreter(const gs_settings *at, void *libpython) {
     int *ignore_environment = dlsym(libpython, "Py_IgnoreEnvironmentFlag");
     if (ignore_environment != NULL)
         *ignore_environment = 1;
+    start_without_site(libpython);
     if (gs_python.Py_SetProgramName != NULL && at->executable[0] != 0) {
         wchar_t *name = gs_python.Py_DecodeLocale(at->executable, NULL);
         if (name != NULL)
             gs_python.Py_SetProgramName(name); /* Python keeps the pointer */
     }
     gs_python.Py_InitializeEx(0);
+    gs_python_collect_garbage(false);
     keep_signal_handlers();
     leave_openssl_out();
     gs_python.PyEval_SaveThread();

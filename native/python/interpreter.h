@@ -75,6 +75,8 @@ typedef struct gs_python_entry {
 /* Takes Python's lock; false if there is no memory to. */
 bool gs_python_enter(gs_python_entry *here);
 void gs_python_leave(gs_python_entry here);
+/* Whether the garbage collector may run; the lock is held. */
+void gs_python_collect_garbage(bool collects);
 
 typedef struct gs_python_exception {
     PyObject *type, *value, *trace;

@@ -109,19 +109,25 @@ def python_functions(folder: Path) -> set[str]:
 
 def handlers_in(path: Path) -> list[str]:
     """The functions of the API that a Python file handles, in its order."""
+    return decorated_in(path, "handler")
+
+
+def decorated_in(path: Path, decorator: str) -> list[str]:
+    """The functions of a Python file that have a decorator, in its order."""
     return [
         node.name
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path)))
-        if isinstance(node, ast.FunctionDef) and any(map(_is_handler, node.decorator_list))
+        if isinstance(node, ast.FunctionDef)
+        and any(_is_called(each, decorator) for each in node.decorator_list)
     ]
 
 
-def _is_handler(decorator: ast.expr) -> bool:
+def _is_called(decorator: ast.expr, name: str) -> bool:
     if isinstance(decorator, ast.Call):
         decorator = decorator.func
     if isinstance(decorator, ast.Attribute):
-        return decorator.attr == "handler"
-    return isinstance(decorator, ast.Name) and decorator.id == "handler"
+        return decorator.attr == name
+    return isinstance(decorator, ast.Name) and decorator.id == name
 
 
 def _where(function: Function, native: set[str], python: set[str]) -> str:

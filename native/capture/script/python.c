@@ -32,6 +32,8 @@ static const char START[] =
     "    with open(path, encoding='utf-8') as file:\n"
     "        exec(compile(file.read(), path, 'exec'), scope)\n"
     "    scope['prepare'](soname.encode())\n"
+    "    import site\n"
+    "    site.main()\n"
     "    sys.path.insert(0, root)\n"
     "    if site and site not in sys.path:\n"
     "        sys.path.append(site)\n"

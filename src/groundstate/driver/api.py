@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import importlib
 import mmap
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -46,6 +47,23 @@ def request(function: Handler) -> Handler:
     """Registers what the C half asks for by this name for itself; it fails as a handler does."""
     REQUESTS[function.__name__] = function
     return function
+
+
+def stand_in(name: str, module: str, found: dict[str, Handler]) -> Handler:
+    """A light function for one that a module registers in `found`: the first call imports it.
+
+    A start takes as long as what it imports, and a program calls few of all functions.
+    """
+    known: Handler | None = None
+
+    def answer(*arguments: int) -> int | None:
+        nonlocal known
+        if known is None:
+            importlib.import_module(module)
+            known = found[name]
+        return known(*arguments)
+
+    return answer
 
 
 class Failure(Exception):  # noqa: N818 - an answer to the caller, not an error of the driver

@@ -6,38 +6,13 @@ import importlib
 
 from groundstate import knobs
 from groundstate.checkers import check_bits
-from groundstate.driver import native, platform, sysman
-from groundstate.driver.api import HANDLERS, REQUESTS, Handler
+from groundstate.driver import functions, native, platform, sysman
+from groundstate.driver.api import HANDLERS, REQUESTS, Handler, stand_in
 from groundstate.driver.devices import nvidia
 from groundstate.driver.devices.cpu import Machine
 
-NOUNS = (
-    "driver",
-    "context",
-    "device",
-    "device_memory",
-    "capabilities",
-    "image",
-    "fabric",
-    "runtime",
-    "memory",
-    "external_memory",
-    "virtual_memory",
-    "event",
-    "build_log",
-    "module",
-    "debug_info",
-    "linking",
-    "kernel",
-    "variants",
-    "metrics.groups",
-    "metrics.values",
-    "metrics.export",
-)
-"""The modules that hold handlers. Importing one registers what it answers."""
-
 CHECKING = ("checking.kernel_findings", "checking.command_races")
-"""The same, in checked mode."""
+"""The modules that are asked for nothing by name, in checked mode."""
 
 
 def start(library_path: str) -> dict[str, Handler]:
@@ -56,8 +31,19 @@ def start(library_path: str) -> dict[str, Handler]:
     native.say_errors(knobs.ERRORS.choices.index(knobs.ERRORS.get()))
     root = knobs.SYSFS_ROOT.get()
     platform.install(platform.Platform(native, Machine(root), nvidia.find(root)))
-    for noun in (*NOUNS, *(CHECKING if checkers else ())):
+    for noun in CHECKING if checkers else ():
         importlib.import_module(f"groundstate.driver.{noun}")
     if "host" in knobs.CHECK.get():
         importlib.import_module("groundstate.driver.checking.host_findings").start()
-    return HANDLERS | sysman.stand_ins() | REQUESTS
+    return answers() | sysman.stand_ins()
+
+
+def answers() -> dict[str, Handler]:
+    """What answers the functions of `ze`, `zet` and `zer`, and the requests of the C half."""
+    return {**_stand_ins(functions.NOUNS, HANDLERS), **_stand_ins(functions.REQUESTS, REQUESTS)}
+
+
+def _stand_ins(nouns: dict[str, str], found: dict[str, Handler]) -> dict[str, Handler]:
+    """Those that are imported, and stand-ins for those that are not yet."""
+    package = f"{__package__}."
+    return {name: stand_in(name, package + noun, found) for name, noun in nouns.items()} | found

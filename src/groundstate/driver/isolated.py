@@ -88,10 +88,7 @@ def _create_module(loader: ExtensionFileLoader, spec: ModuleSpec) -> ModuleType:
 
 
 def prepare(soname: bytes = DRIVER_SONAME) -> None:
-    """Makes extension modules safe to import, then does what an interpreter does when it starts."""
+    """Makes extension modules safe to import."""
     _soname.append(soname)
     sys.setdlopenflags(os.RTLD_NOW | os.RTLD_DEEPBIND)
     ExtensionFileLoader.create_module = _create_module  # type: ignore[method-assign, assignment]
-    import site
-
-    site.main()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import mmap
 import os
-from threading import Lock
+from _thread import allocate_lock
 from types import ModuleType
 
 from groundstate import ze
@@ -37,7 +37,7 @@ TYPE_CHECKING = False  # as in platform.py
 if TYPE_CHECKING:
     from groundstate.driver.devices.nvidia.virtual_memory import GpuPages
 
-_lock = Lock()
+_lock = allocate_lock()
 _reservations: dict[int, Reservation] = {}
 _physicals: Handles[Physical] = Handles("ze_physical_mem_handle_t")
 _destroyed: list[Physical] = []

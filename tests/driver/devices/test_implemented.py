@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from groundstate import ze
-from groundstate.driver import api, extensions, sysman
+from groundstate.driver import entry, extensions, sysman
 from registry.load import load
 from registry.model import Function
 from tests.conftest import check
@@ -33,7 +33,7 @@ def test_page_says_where_each_function_runs(driver: int, library: Path) -> None:
         ["nm", "--defined-only", library], check=True, capture_output=True, text=True
     ).stdout
     native = set(re.findall(r" [tT] gs_(ze\w+)$", symbols, re.MULTILINE))
-    python = api.HANDLERS | sysman.stand_ins()
+    python = entry.answers() | sysman.stand_ins()
     expected = {}
     for name in load().functions:
         where = "native" if name in native else "Python" if name in python else "unsupported"

@@ -7,8 +7,6 @@ plugin loaded is told another version, one that both know.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 IP_VERSION = 35 << 22
 """What libraries choose their kernels by, 35.0.0. oneMKL knows the architecture and has kernels for
 it as SPIR-V only, so it does not complain that native ones are refused. SYCL knows no GPU of this
@@ -18,10 +16,11 @@ _IP_VERSIONS = {"xla_oneapi_plugin.so": 12 << 22 | 55 << 14}
 """By the library of a program."""
 
 
-def ip_version(maps: Path = Path("/proc/self/maps")) -> int:
+def ip_version(maps: str = "/proc/self/maps") -> int:
     """The hardware version for the program that this process runs, as far as it is loaded."""
     try:
-        mapped = maps.read_text(errors="replace")
+        with open(maps, encoding="utf-8", errors="replace") as file:
+            mapped = file.read()
     except OSError:
         return IP_VERSION
     for library, version in _IP_VERSIONS.items():

@@ -7,10 +7,8 @@ turns what the readers of the machine raise into the results of the specificatio
 
 from __future__ import annotations
 
-import importlib
-
 from groundstate import ze
-from groundstate.driver.api import HANDLERS, Failure, Handler
+from groundstate.driver.api import HANDLERS, Failure, Handler, stand_in
 from groundstate.driver.sysman.functions import NOUNS
 
 
@@ -20,13 +18,9 @@ def stand_ins() -> dict[str, Handler]:
 
 
 def _stand_in(name: str, noun: str) -> Handler:
-    handler: Handler | None = None
+    handler = stand_in(name, f"{__name__}.{noun}", HANDLERS)
 
     def answer(*arguments: int) -> int | None:
-        nonlocal handler
-        if handler is None:
-            importlib.import_module(f"{__name__}.{noun}")
-            handler = HANDLERS[name]
         try:
             return handler(*arguments)
         except PermissionError as refused:
