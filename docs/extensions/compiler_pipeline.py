@@ -9,10 +9,10 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from groundstate.compiler.instrument.passes import INSTRUMENT
 from groundstate.compiler.ir.passes import Pass
 from groundstate.compiler.pipeline import (
     FORGET_INDICES,
-    INSTRUMENT,
     LOWERING,
     THREAD_LOWERING,
     VECTOR,

@@ -13,7 +13,7 @@ import groundstate as gs
 from groundstate import dnn, errors, sysman
 from groundstate.cli.command_tree import command_tree
 from groundstate.cli.commands import make_parser
-from groundstate.compiler.pipeline import PASSES
+from groundstate.compiler.instrument.passes import ALL_PASSES as PASSES
 
 from .pages import ROOT
 

@@ -39,9 +39,9 @@ class ListPasses(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, **given)
 
     def __call__(self, parser: argparse.ArgumentParser, *given: object) -> None:
-        from groundstate.compiler.pipeline import PASSES
+        from groundstate.compiler.instrument.passes import ALL_PASSES
 
-        for step in PASSES.values():
+        for step in ALL_PASSES.values():
             optional = "optional" if step.is_optional else ""
             print(f"{step.name:24} {optional:9} {step.summary}")
         parser.exit()
@@ -76,13 +76,13 @@ def observed(args: argparse.Namespace) -> Iterator[None]:
 
 def check_pass_names(names: Sequence[str], chosen: Sequence[str]) -> None:
     """Raises BuildError for a name that no pass has, or a choice that is none."""
-    from groundstate.compiler.pipeline import PASSES
+    from groundstate.compiler.instrument.passes import ALL_PASSES
 
     for name in (*names, *chosen):
-        if name not in PASSES:
+        if name not in ALL_PASSES:
             raise BuildError(f"there is no pass '{name}'; --list-passes lists them")
     for name in chosen:
-        if not PASSES[name].is_optional:
+        if not ALL_PASSES[name].is_optional:
             raise BuildError(
                 f"the pass '{name}' always runs; --list-passes says which are optional"
             )

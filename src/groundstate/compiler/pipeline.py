@@ -17,16 +17,8 @@ from groundstate.compiler.analysis.rows import rows_together
 from groundstate.compiler.codegen.control.flow import NeedsOneLane
 from groundstate.compiler.codegen.kernel import Code, KernelWriter
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.instrument.arithmetic import check_arithmetic
-from groundstate.compiler.instrument.bounds import check_bounds
-from groundstate.compiler.instrument.convergence import check_convergence
-from groundstate.compiler.instrument.counting import count_instructions
 from groundstate.compiler.instrument.drop_guards import drop_guards
-from groundstate.compiler.instrument.images import check_images
-from groundstate.compiler.instrument.indices import check_indices, forget_indices
-from groundstate.compiler.instrument.masked import split_masked
-from groundstate.compiler.instrument.races import tell_accesses, tell_barriers
-from groundstate.compiler.instrument.uninitialised import check_uninitialised
+from groundstate.compiler.instrument.forget_indices import forget_indices
 from groundstate.compiler.ir import Kernel, deadline
 from groundstate.compiler.ir.passes import Analyses, Pass, Variant, run_passes
 from groundstate.compiler.limits import check_private
@@ -147,36 +139,14 @@ PIPELINES = {
 }
 """By the name that a target gives (`Target.pipeline`)."""
 
-TELL_BARRIERS = Pass("tell-barriers", tell_barriers, keeps=(CFG,))
-
 INITIALISER = "__const."
 """How clang calls what a variable begins with, which it may use instead of the variable."""
 
 FORGET_INDICES = Pass("forget-indices", forget_indices, keeps=(CFG,))
 
-INSTRUMENT: dict[str, tuple[Pass, ...]] = {
-    "counts": (Pass("count-instructions", count_instructions, keeps=(CFG,)),),
-    "arithmetic": (Pass("check-arithmetic", check_arithmetic, keeps=(CFG,)),),
-    "races": (Pass("tell-accesses", tell_accesses, keeps=(CFG,)), TELL_BARRIERS),
-    "sync": (Pass("check-convergence", check_convergence, keeps=(CFG,)), TELL_BARRIERS),
-    "memory": (
-        Pass("split-masked", split_masked, keeps=(CFG,)),
-        Pass("check-images", check_images, keeps=(CFG,)),
-        Pass("check-indices", check_indices, keeps=(CFG,)),
-        Pass("check-bounds", check_bounds, keeps=(CFG,)),
-        SIMPLIFY,
-    ),
-    "uninit": (
-        Pass("check-uninitialised", check_uninitialised),
-        SIMPLIFY,
-    ),
-}
-"""Of each checker of checked mode that changes code: run once for a lowered kernel, in this order.
-What several of them need is run for the last."""
-
 PASSES = {step.name: step for each in PIPELINES.values() for step in each.lowering + each.variant}
-PASSES |= {step.name: step for steps in INSTRUMENT.values() for step in steps}
 PASSES[FORGET_INDICES.name] = FORGET_INDICES
+"""The passes of all pipelines, by name; those of checked mode are in `instrument/passes.py`."""
 
 
 def lower(symbols: Symbols, name: str, target: Target, checks: Sequence[str] = ()) -> Kernel:
@@ -189,8 +159,10 @@ def lower(symbols: Symbols, name: str, target: Target, checks: Sequence[str] = (
         kernel.keeps_loads = False
         if "memory" not in checks:
             run_passes([FORGET_INDICES], kernel, analyses)
-        wanted = [step for each, steps in INSTRUMENT.items() if each in checks for step in steps]
-        run_passes(list(dict.fromkeys(reversed(wanted)))[::-1], kernel, analyses)
+        if checks:
+            from groundstate.compiler.instrument import passes
+
+            run_passes(passes.wanted(checks), kernel, analyses)
         _name_variables(kernel, symbols)
     check_private(name, facts.private_bytes(kernel))
     return kernel

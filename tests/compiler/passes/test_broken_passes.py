@@ -11,12 +11,12 @@ import pytest
 
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.analysis.simple_loop import SimpleLoop
+from groundstate.compiler.instrument.passes import ALL_PASSES as PASSES
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.passes import Analyses, Pass
 from groundstate.compiler.ir.verifier import VerifierError
 from groundstate.compiler.lower import barriers, builtins, copies, group_operations
 from groundstate.compiler.opt import mem2reg, merge_loads
-from groundstate.compiler.pipeline import PASSES
 from groundstate.compiler.spirv.types import Float, Vector, Void
 from tests.compiler.passes.test_passes import CASES
 

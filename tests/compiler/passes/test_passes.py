@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from groundstate.compiler.instrument.passes import ALL_PASSES as PASSES
 from groundstate.compiler.ir import Kernel
 from groundstate.compiler.ir.location import Location
 from groundstate.compiler.ir.ops import operation
@@ -22,7 +23,6 @@ from groundstate.compiler.ir.parser import ParseError, parse_kernel
 from groundstate.compiler.ir.passes import Analyses, Pass, Variant, run_passes
 from groundstate.compiler.ir.printer import print_kernel
 from groundstate.compiler.ir.verifier import verify
-from groundstate.compiler.pipeline import PASSES
 from groundstate.compiler.target import Target
 
 FOLDER = Path(__file__).parent / "text"

@@ -54,17 +54,6 @@ def check_indices(kernel: Kernel, analyses: Analyses) -> bool:
     return changed
 
 
-def forget_indices(kernel: Kernel, analyses: Analyses) -> bool:
-    """Drops what the source says of its indices, where nobody asks."""
-    del analyses
-    changed = False
-    for block in kernel.blocks:
-        count = len(block.nodes)
-        block.nodes = [node for node in block.nodes if node.op != "CheckIndex"]
-        changed |= len(block.nodes) < count
-    return changed
-
-
 def _new_site(kernel: Kernel, node: Node, words: str, size: int) -> int:
     facts = {"bytes": size, "inner": True, "argument": None}
     kernel.sites.append(make_site("memory", node, access=words, **facts))

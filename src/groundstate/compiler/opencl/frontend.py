@@ -224,13 +224,7 @@ def _imports(job: _Job) -> clang.Meanwhile:
 def _compile_in_steps(job: _Job, ir: str) -> bytes:
     """Makes SPIR-V with lines, or with all accesses: clang optimises and writes it in two steps,
     and there are changes between."""
-    from groundstate.compiler.opencl import (
-        array_indices,
-        kept_accesses,
-        llvm_ir,
-        spirv_words,
-        unwritten,
-    )
+    from groundstate.compiler.opencl import llvm_ir, spirv_words
 
     understood = job.understood
     if understood.has_lines:
@@ -238,16 +232,24 @@ def _compile_in_steps(job: _Job, ir: str) -> bytes:
 
         ir = line_info.without_declarations(ir)
     ir = llvm_ir.fix(ir, understood.contract)
-    kept = ir
-    if understood.keeps_accesses:
-        kept = unwritten.mark(kept_accesses.keep(array_indices.mark(ir)))
-    optimised = _run_back(job, kept, OPTIMISE).decode("utf-8", "surrogateescape")
-    if understood.keeps_accesses:
-        optimised = array_indices.release(optimised)
-        optimised = unwritten.release(kept_accesses.release(optimised, ir))
+    optimise = _optimised_with_accesses if understood.keeps_accesses else _optimised
+    optimised = optimise(job, ir)
     if not understood.has_lines:
         return spirv_words.fix(_run_back(job, optimised, WRITE), ir)
     return spirv_words.fix(_write_with_lines(job, optimised), ir)
+
+
+def _optimised(job: _Job, ir: str) -> str:
+    return _run_back(job, ir, OPTIMISE).decode("utf-8", "surrogateescape")
+
+
+def _optimised_with_accesses(job: _Job, ir: str) -> str:
+    """The same without losing accesses that have no effect."""
+    from groundstate.compiler.opencl import array_indices, kept_accesses, unwritten
+
+    kept = unwritten.mark(kept_accesses.keep(array_indices.mark(ir)))
+    optimised = array_indices.release(_optimised(job, kept))
+    return unwritten.release(kept_accesses.release(optimised, ir))
 
 
 def _write_with_lines(job: _Job, optimised: str) -> bytes:
