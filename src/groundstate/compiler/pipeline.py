@@ -7,7 +7,6 @@ copy: it chooses how many work-items run side by side, and runs the passes that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from groundstate.compiler.analysis import facts
@@ -21,6 +20,7 @@ from groundstate.compiler.instrument.drop_guards import drop_guards
 from groundstate.compiler.instrument.forget_indices import forget_indices
 from groundstate.compiler.ir import Kernel, deadline
 from groundstate.compiler.ir.passes import Analyses, Pass, Variant, run_passes
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.limits import check_private
 from groundstate.compiler.lower.barriers import split_at_barriers
 from groundstate.compiler.lower.builtins import lower_builtins
@@ -120,7 +120,7 @@ THREAD_LOWERING = (
 """For a GPU, where LLVM and the assembler do the rest."""
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass()
 class Pipeline:
     """The passes of one kind of target."""
 

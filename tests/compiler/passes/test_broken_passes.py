@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +14,7 @@ from groundstate.compiler.instrument.passes import ALL_PASSES as PASSES
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.passes import Analyses, Pass
 from groundstate.compiler.ir.verifier import VerifierError
+from groundstate.compiler.light_dataclass import replace
 from groundstate.compiler.lower import barriers, builtins, copies, group_operations
 from groundstate.compiler.opt import mem2reg, merge_loads
 from groundstate.compiler.spirv.types import Float, Vector, Void
@@ -147,13 +147,13 @@ def test_change_that_a_pass_denies_is_found(name: str) -> None:
         return False
 
     with pytest.raises(VerifierError, match=f"after {name}, .* says that it has changed nothing"):
-        run_cases(dataclasses.replace(PASSES[name], run=silent), name)
+        run_cases(replace(PASSES[name], run=silent), name)
 
 
 @pytest.mark.parametrize("name", ["unroll", "no-wrap", "distribute-loops", "split-at-barriers"])
 def test_graph_that_a_pass_breaks_is_found(name: str) -> None:
     with pytest.raises(VerifierError, match=f"after {name}, .* keeps the control-flow graph"):
-        run_cases(dataclasses.replace(PASSES[name], keeps=(CFG,)), name)
+        run_cases(replace(PASSES[name], keeps=(CFG,)), name)
 
 
 def test_verifier_tells_kernels_of_threads_apart() -> None:
@@ -165,4 +165,4 @@ def test_verifier_tells_kernels_of_threads_apart() -> None:
         thread.join()
         return PASSES["simplify"].run(kernel, analyses)
 
-    run_cases(dataclasses.replace(PASSES["simplify"], run=run_beside_another), "simplify")
+    run_cases(replace(PASSES["simplify"], run=run_beside_another), "simplify")

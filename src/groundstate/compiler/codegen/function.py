@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.divergence import Divergence
@@ -27,6 +26,7 @@ from groundstate.compiler.errors import BuildError
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.ops import LEAVES, operation
 from groundstate.compiler.ir.type_rules import scalar_type
+from groundstate.compiler.light_dataclass import field, light_dataclass
 from groundstate.compiler.lower.barriers import is_group_barrier
 from groundstate.compiler.spirv.constants import Address, Constant, SamplerValue
 from groundstate.compiler.spirv.types import Array, Struct, Type, Vector
@@ -46,7 +46,7 @@ def rematerialised_nodes(kernel: Kernel, most: int) -> set[Node]:
     return set(costs)
 
 
-@dataclass
+@light_dataclass(frozen=False)
 class Slot:
     """Where one component of a value waits between blocks."""
 
@@ -55,7 +55,7 @@ class Slot:
     stride: int | None
 
 
-@dataclass
+@light_dataclass(frozen=False)
 class Layout:
     """The slots of the values, masks and variables of a kernel."""
 

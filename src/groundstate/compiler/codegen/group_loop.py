@@ -13,7 +13,6 @@ out.
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 
 from groundstate.compiler.codegen import counting
 from groundstate.compiler.codegen.emitter import KernelContext
@@ -21,6 +20,7 @@ from groundstate.compiler.codegen.memory.nontemporal import FENCE
 from groundstate.compiler.codegen.memory.privatised_atomics import tally_table
 from groundstate.compiler.codegen.memory.tally_table import TallyTable
 from groundstate.compiler.ir import Block
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.native_layouts import Dispatch, GroupChecks, MemoryHeader, ShadowChecks, offset_of
 
 OFFSET_GROUP_COUNTS = offset_of(Dispatch, "group_counts")
@@ -80,7 +80,7 @@ def _next_barriers(blocks: list[Block], numbers: dict[Block, int]) -> list[int]:
     return sorted(found)
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass()
 class GroupLoop:
     """Writes `run`."""
 

@@ -7,7 +7,6 @@ group has ended.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import groundstate.compiler.codegen.arithmetic.checks
@@ -64,6 +63,7 @@ from groundstate.compiler.codegen.memory.tally_table import table_bytes
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Node
 from groundstate.compiler.ir.type_rules import scalar_type
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.program.signature import Argument, Signature
 from groundstate.compiler.spirv.types import Pointer, Type
 from groundstate.compiler.target.shapes import shape_of
@@ -86,7 +86,7 @@ PARAMETERS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass()
 class Code:
     """LLVM IR of a kernel variant, and the memory that it needs."""
 

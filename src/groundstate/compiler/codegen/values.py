@@ -4,13 +4,12 @@ vector.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from groundstate.compiler.codegen.text import Text
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.target import Target
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass()
 class Speculation:
     """How a vector most likely goes on from its first lane, and the truth value that says if it
     does."""
@@ -21,7 +20,7 @@ class Speculation:
     type: str = "ptr"
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass()
 class Lanes:
     """The value of all lanes. `stride` 0: `name` is every lane's; k: the first lane's; None: a
     vector."""

@@ -8,11 +8,11 @@ pointers from several roots gets a parallel one of their bounds.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int, constant_node
 from groundstate.compiler.ir.addresses import chain_steps
 from groundstate.compiler.ir.ops import CHAINS, SAME_ADDRESS
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.spirv.constants import Constant
 from groundstate.compiler.spirv.module import Variable
 from groundstate.compiler.spirv.opcodes import StorageClass
@@ -25,7 +25,7 @@ MOST_ROOTS = 8
 Roots = frozenset[Node]
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass()
 class Range:
     """The memory from a number up to another, which it does not include."""
 
@@ -33,7 +33,7 @@ class Range:
     upper: Node
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass()
 class Terms:
     """A distance in bytes: a constant, and indices times the bytes that they step over."""
 

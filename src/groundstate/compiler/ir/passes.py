@@ -8,17 +8,17 @@ not say that the analysis stays true. `pipeline.py` has the passes in order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar, cast
 
 from groundstate.compiler.ir import deadline
 from groundstate.compiler.ir.kernel import Kernel
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.target import Target
 
 GroupSize = tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass()
 class Variant:
     """What a kernel is compiled for."""
 
@@ -79,7 +79,7 @@ Run = Callable[[Kernel, Analyses], bool]
 """Changes a kernel; true if anything is different."""
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass()
 class Pass:
     """One step of the pipeline."""
 

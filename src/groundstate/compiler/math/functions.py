@@ -9,10 +9,10 @@ LLVM decides otherwise, and a formula may branch without regard to the code arou
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from groundstate.compiler.codegen.text import Text, overloaded
 from groundstate.compiler.errors import BuildError
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.math.vec import BITS, Vec, element, lanes, like
 
 PURE = "nounwind willreturn memory(none)"
@@ -35,7 +35,7 @@ class Body(Text):
         self.block = label
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass()
 class Row:
     """One function: its formula and the floating-point types that it is written for."""
 

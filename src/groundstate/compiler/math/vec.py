@@ -7,9 +7,8 @@ behind the writer's back: what is to be fused is written with `fma`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from groundstate.compiler.codegen.text import Text, float_literal, overloaded
+from groundstate.compiler.light_dataclass import light_dataclass
 
 BITS = {"half": 16, "float": 32, "double": 64}
 FRACTION = {"half": 10, "float": 23, "double": 52}
@@ -53,7 +52,7 @@ def is_float(t: str) -> bool:
 Number = int | float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@light_dataclass(eq=False)
 class Vec:
     """A value of all lanes, and where operations on it are written."""
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.opencl import mangling
 from groundstate.compiler.opencl.function_body import (
     DEVICE_SCOPE,
@@ -29,7 +29,7 @@ _INSTRUCTIONS = {"add": "IAdd", "sub": "ISub", "inc": "IAdd", "dec": "ISub", "an
 _INSTRUCTIONS |= {"or": "Or", "xor": "Xor", "xchg": "Exchange", "exchange": "Exchange"}
 
 
-@dataclass
+@light_dataclass(frozen=False)
 class Atomic:
     """A declared atomic function, and the body that is written for it."""
 

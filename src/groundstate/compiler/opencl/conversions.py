@@ -10,8 +10,8 @@ saturating from one, for which it has one that only later versions of the back e
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.opencl import mangling
 from groundstate.compiler.opencl.mangling import Type
 
@@ -21,7 +21,7 @@ _ROUND_TO_INTEGER = {"_rte": "rint", "_rtp": "ceil", "_rtn": "floor"}
 """The LLVM intrinsic to apply before a conversion to an integer, which itself rounds to zero."""
 
 
-@dataclass(frozen=True)
+@light_dataclass()
 class Conversion:
     """One of the functions."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from groundstate.compiler.light_dataclass import field, light_dataclass
 from groundstate.compiler.opencl import mangling
 
 DEVICE_SCOPE, WORK_GROUP_SCOPE, SUB_GROUP_SCOPE = 1, 2, 3
@@ -19,7 +18,7 @@ EFFECT = "convergent nounwind"
 """What LLVM may assume of a function that is called."""
 
 
-@dataclass
+@light_dataclass(frozen=False)
 class Declaration:
     """A built-in function as LLVM IR declares it."""
 
@@ -37,7 +36,7 @@ class Declaration:
         return mangling.join(self.plain, self.code)
 
 
-@dataclass
+@light_dataclass(frozen=False)
 class Body:
     """The instructions of a function. Its arguments are %0, %1, ..., its result is %r."""
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.opencl.spirv_module import (
     OP_DECORATE,
     OP_EXT_INST,
@@ -56,7 +56,7 @@ Function = tuple[str, str, int]
 """Its name, file and line."""
 
 
-@dataclass(frozen=True)
+@light_dataclass()
 class Line:
     """A place in the source, and the call that it was inlined into."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
+
+from groundstate.compiler.light_dataclass import field, light_dataclass
 
 Instruction = list[int]
 """The words of an instruction; the first holds its length and its opcode."""
@@ -28,7 +29,7 @@ WITH_RESULT_TYPE |= {*range(109, 124), *range(154, 192), 261, 262, *range(333, 3
 """Instructions whose result can be a pointer or a condition; its type is their first operand."""
 
 
-@dataclass
+@light_dataclass(frozen=False)
 class Module:
     """A module's instructions, and what the changes need to know of them."""
 

@@ -9,14 +9,13 @@ BLAS, that is so if the stride is 1, which is another condition for the version.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from groundstate.compiler.analysis.cfg import Loop
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.analysis.simple_loop import SimpleLoop, copy_of
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int, constant_node
 from groundstate.compiler.ir.ops import SHUFFLES, has_side_effects
 from groundstate.compiler.ir.passes import Analyses
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.opt.simplify import known_value, simplified
 from groundstate.compiler.opt.versioning import Guard, Version, add_version
 from groundstate.compiler.spirv.instructions import opencl_rows
@@ -25,7 +24,7 @@ from groundstate.compiler.spirv.types import Bool, Int
 AT_LEAST = {"s_min": "SGreaterThanEqual", "u_min": "UGreaterThanEqual"}
 
 
-@dataclass(frozen=True)
+@light_dataclass()
 class _Limit:
     """Where a loop ends: a number that is a constant if a condition has a certain value."""
 

@@ -9,13 +9,12 @@ iterations in a row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from groundstate.compiler.analysis.simple_loop import SimpleLoop, retarget
 from groundstate.compiler.ir import Block, Node
+from groundstate.compiler.light_dataclass import field, light_dataclass
 
 
-@dataclass(frozen=True)
+@light_dataclass()
 class Guard:
     """A condition that must hold for the faster version."""
 
@@ -26,7 +25,7 @@ class Guard:
     """The value that it must have."""
 
 
-@dataclass(frozen=True)
+@light_dataclass()
 class Version:
     """The faster version of a loop: it leads from one block to another, behind which is `after`."""
 

@@ -8,7 +8,6 @@ coordinate, be it infinite or no number, leads out of it. The sampler is the sam
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from operator import and_, mul
@@ -39,13 +38,14 @@ from groundstate.compiler.codegen.routines import (
     either,
     splat,
 )
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.math.vec import Vec, is_float, like
 
 SIZES = ("width", "height", "depth")
 PITCHES = ("texel_bytes", "row_pitch", "slice_pitch")
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass()
 class Shape:
     """The axes of an image."""
 
@@ -222,7 +222,7 @@ def _nearest(
     return fetch(view, offsets, inside, kind)
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass()
 class _End:
     """One of the two texels between which a coordinate lies along an axis."""
 

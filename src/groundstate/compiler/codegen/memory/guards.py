@@ -10,7 +10,6 @@ consecutive.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from groundstate.compiler.codegen.control.speculation import MOSTLY
 from groundstate.compiler.codegen.emitter import Emitter, handles
@@ -19,6 +18,7 @@ from groundstate.compiler.codegen.reports import active_bits, lanes_of_bits, wri
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Node
 from groundstate.compiler.ir.type_rules import scalar_type
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.spirv.types import Type, Void
 from groundstate.native_layouts import Bounds, offset_of
 
@@ -45,7 +45,7 @@ def _guard(emitter: Emitter, node: Node) -> None:
     del emitter, node
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass()
 class _Test:
     """What a guard compares."""
 
