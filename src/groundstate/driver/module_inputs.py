@@ -59,7 +59,7 @@ class Input:
 def read(description: ze.ze_module_desc_t) -> list[Input]:
     """The inputs of a description: one, or those of the module-program extension."""
     is_source = description.format == MODULE_FORMAT_OPENCL_C
-    stype = int(ze.ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC)
+    stype = ze.ze_module_program_exp_desc_t._stype_
     chained = find_in_chain(pointer_in(description, "pNext"), stype)
     if chained:
         several = ze.ze_module_program_exp_desc_t.from_address(chained)

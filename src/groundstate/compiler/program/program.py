@@ -30,7 +30,6 @@ from groundstate.compiler.program.variables import Globals
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.module import Module
 from groundstate.compiler.spirv.opcodes import Op
-from groundstate.compiler.spirv_to_ir.library_functions import TILES
 from groundstate.compiler.target import ANY_CPU, Target
 
 if TYPE_CHECKING:  # imported when a kernel is not in the cache
@@ -90,9 +89,6 @@ class Program:
         self.calls_pointers = any(
             Op.FunctionPointerCallINTEL in module.opcodes for module in self.modules
         )
-        self.uses_tiles = any(
-            name.startswith(TILES) for module in self.modules for name in module.imports.values()
-        )
         self.symbols = Symbols(self.modules, [source.identity for source in sources])
         self.globals = Globals(self.symbols)
         self.global_offsets = self.globals.names
@@ -130,6 +126,16 @@ class Program:
         program = Program._of(self.sources, self.options, self.given_target, checks)
         program.cache.is_own = self.cache.is_own
         return program
+
+    @cached_property
+    def uses_tiles(self) -> bool:
+        """Whether kernels may use the tile registers of a CPU."""
+        imported = [name for module in self.modules for name in module.imports.values()]
+        if not imported:
+            return False
+        from groundstate.compiler.spirv_to_ir.library_functions import TILES
+
+        return any(name.startswith(TILES) for name in imported)
 
     @cached_property
     def identity(self) -> bytes:

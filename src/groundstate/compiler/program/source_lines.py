@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from groundstate.excerpt import Place, render_places
 from groundstate.printable import printable
 
 if TYPE_CHECKING:
@@ -122,6 +121,8 @@ class KernelLines:
         return f'{words}, "{printable(source)}"' if source else words
 
     def _excerpt(self, number: int) -> str:
+        from groundstate.excerpt import Place, render_places  # only where there is a terminal
+
         places = [
             Place(file, line, column, self._texts.line(file, line), f"in {function}")
             for file, line, column, function, _ in self._frames(number)
