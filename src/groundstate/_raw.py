@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-from collections.abc import Iterable, Mapping
-from functools import cache
-from keyword import iskeyword
+
+from groundstate.light_functools import cache
 
 TYPE_CHECKING = False  # as typing has it; importing typing would double the cost of this module
 if TYPE_CHECKING:
     import enum
     import re
+    from collections.abc import Iterable, Mapping
     from typing import Any, ClassVar, Self
 
 DECLARATION = (
@@ -159,6 +159,10 @@ class Namespace:
             self._made[name] = self._make(name)
         return self._made[name]
 
+    def number(self, name: str) -> int:
+        """The number of a constant, without making its enumeration."""
+        return self.enums[self._enum_of_member()[name]][name]
+
     def _make(self, name: str) -> Any:
         if name in self.structs:
             return self._make_struct(name)
@@ -196,6 +200,8 @@ class Namespace:
         ]
         members["__module__"] = "groundstate." + name.split("_")[0]
         struct = type(name, (base,), members)
+        from keyword import iskeyword
+
         for field, _ in members["_fields_"]:
             if iskeyword(field):
                 setattr(struct, f"{field}_", getattr(struct, field))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from groundstate.native_layouts import CHECKERS
+
+TYPE_CHECKING = False  # as in driver/platform.py
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def check_bits(names: Iterable[str]) -> int:

@@ -4,11 +4,15 @@ The mask is a list of device ordinals (`1`) and sub-device ordinals (`1.2`). The
 does not matter: what is kept stays in the driver's order, and is numbered anew from 0.
 """
 
-from collections.abc import Iterable, Sequence
+from __future__ import annotations
 
 from groundstate import knobs
 from groundstate.driver.topology import Part
 from groundstate.knobs.kinds import complain
+
+TYPE_CHECKING = False  # as in driver/platform.py
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 Entry = tuple[int, ...]
 

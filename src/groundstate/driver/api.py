@@ -12,21 +12,20 @@ import errno
 import importlib
 import mmap
 import os
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 
 from groundstate import ze
+from groundstate.light_functools import cached_property
 
 TYPE_CHECKING = False  # as in platform.py
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any, TypeVar
 
     Kept = TypeVar("Kept")
     Chained = TypeVar("Chained", bound=ctypes.Structure)
+    Handler = Callable[..., int | None]
 else:
-    Kept = object
-
-Handler = Callable[..., int | None]
+    Kept = Handler = object
 
 HANDLERS: dict[str, Handler] = {}
 

@@ -16,8 +16,11 @@ from groundstate.driver.api import (
     write_text,
     write_u32,
 )
-from groundstate.driver.extensions import Extension, advertised
 from groundstate.version import __version__
+
+TYPE_CHECKING = False  # as in platform.py
+if TYPE_CHECKING:
+    from groundstate.driver.extensions import Extension
 
 DRIVER_UUID = bytes.fromhex("67726f756e6473746174650000000001")
 """The same for every machine and version: "groundstate", and a count of incompatible drivers."""
@@ -34,13 +37,13 @@ def driver_version() -> int:
 def _is_wanted(gpu: bool, other: bool) -> bool:
     """Whether there is a device of the types that a program asks for, if no mask hides it."""
     here = platform.current()
-    has_gpu = ze.ZE_DEVICE_TYPE_GPU in here.device_types or bool(here.gpus())
+    has_gpu = ze.NAMESPACE.number("ZE_DEVICE_TYPE_GPU") in here.device_types or bool(here.gpus())
     return gpu if has_gpu else other
 
 
 @handler
 def zeInit(flags: int) -> None:
-    gpu = flags == 0 or bool(flags & ze.ZE_INIT_FLAG_GPU_ONLY)
+    gpu = flags == 0 or bool(flags & ze.NAMESPACE.number("ZE_INIT_FLAG_GPU_ONLY"))
     if not _is_wanted(gpu=gpu, other=flags == 0):
         raise Failure(
             ze.ZE_RESULT_ERROR_UNINITIALIZED,
@@ -103,6 +106,8 @@ def zeDriverGetIpcProperties(hDriver: int, pIpcProperties: int) -> None:
 
 @handler
 def zeDriverGetExtensionProperties(hDriver: int, pCount: int, pExtensionProperties: int) -> None:
+    from groundstate.driver.extensions import advertised
+
     structure = ze.ze_driver_extension_properties_t
     answer_structs(pCount, pExtensionProperties, structure, advertised(), _write_extension)
 

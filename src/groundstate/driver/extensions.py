@@ -4,9 +4,8 @@ Each row says which functions and structs make up the extension, so that a test 
 to what it says.
 """
 
-from functools import cache
-
 from groundstate import ze
+from groundstate.light_functools import cache
 
 
 class Extension:

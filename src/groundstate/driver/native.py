@@ -11,13 +11,13 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-from collections.abc import Callable, Sequence
 
 from groundstate.driver.api import Failure
 from groundstate.native_layouts import QUEUE_GROUPS, AllocationFacts, MemoryFacts, Speed
 
 TYPE_CHECKING = False  # as in platform.py
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 _library: ctypes.CDLL | None = None

@@ -7,8 +7,6 @@ handle here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
 from itertools import groupby
 
 from groundstate import knobs, ze
@@ -17,9 +15,11 @@ from groundstate.driver.api import Handles
 from groundstate.driver.devices import quirks
 from groundstate.driver.devices.cpu import Machine
 from groundstate.driver.topology import Part
+from groundstate.light_functools import cached_property
 
 TYPE_CHECKING = False  # type checkers take this for True; the import would cost as much as a start
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Protocol
 
     from groundstate.driver.devices.nvidia.gpu import Gpu
@@ -68,11 +68,8 @@ if TYPE_CHECKING:
 PCI_DOMAIN = 0xFFFF
 """A CPU has no PCI address. Devices are told apart by one in a domain where no bus is."""
 
-DEVICE_TYPES = {
-    "gpu": (ze.ZE_DEVICE_TYPE_GPU,),
-    "cpu": (ze.ZE_DEVICE_TYPE_CPU,),
-    "both": (ze.ZE_DEVICE_TYPE_GPU, ze.ZE_DEVICE_TYPE_CPU),
-}
+_GPU, _CPU = map(ze.NAMESPACE.number, ("ZE_DEVICE_TYPE_GPU", "ZE_DEVICE_TYPE_CPU"))
+DEVICE_TYPES = {"gpu": (_GPU,), "cpu": (_CPU,), "both": (_GPU, _CPU)}
 """As what the machine is reported, one time for each."""
 
 MINIMUM_QUEUES = 4
@@ -121,7 +118,7 @@ class Device:
     def type(self) -> int:
         """What kind of device it says it is."""
         if self.gpu is not None:
-            return int(ze.ZE_DEVICE_TYPE_GPU)
+            return _GPU
         return self.platform.device_types[self.part.path[0] // self.platform.part_count]
 
     @property

@@ -6,10 +6,14 @@ parts are reported as devices. All of it is plain data, so tests need neither a 
 machine.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
 
 from groundstate import knobs
 from groundstate.knobs.kinds import complain
+
+TYPE_CHECKING = False  # as in driver/platform.py
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MAX_DEVICES = 64
 MAX_SUBDEVICES = 64
@@ -28,23 +32,23 @@ class Part:
         path: tuple[int, ...],
         workers: Sequence[int],
         memory_bytes: int,
-        parts: Sequence["Part"] = (),
+        parts: Sequence[Part] = (),
     ) -> None:
         self.path = path
         self.workers = tuple(workers)
         self.memory_bytes = memory_bytes
         self.parts = tuple(parts)
 
-    def leaves(self) -> list["Part"]:
+    def leaves(self) -> list[Part]:
         """The parts that have no parts: the sub-devices, or the device itself."""
         return [leaf for part in self.parts for leaf in part.leaves()] or [self]
 
-    def keeping(self, parts: Sequence["Part"]) -> "Part":
+    def keeping(self, parts: Sequence[Part]) -> Part:
         """The same device with only some of its sub-devices, and only what those have."""
         workers = dict.fromkeys(worker for part in parts for worker in part.workers)
         return Part(self.path, list(workers), sum(part.memory_bytes for part in parts), parts)
 
-    def moved(self, devices: int) -> "Part":
+    def moved(self, devices: int) -> Part:
         """The same workers and memory as another device, so many devices further on."""
         path = (self.path[0] + devices, *self.path[1:])
         return Part(path, self.workers, self.memory_bytes, [p.moved(devices) for p in self.parts])

@@ -4,8 +4,13 @@ Both versions are read, since version 1 is still mounted on older systems. A lim
 group below it, so each is looked for in the process's group and in all groups above.
 """
 
+from __future__ import annotations
+
 import os
-from collections.abc import Iterator
+
+TYPE_CHECKING = False  # as in driver/platform.py
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _UNLIMITED = 1 << 60
 """Version 1 writes a number near 2**63 where version 2 writes "max"."""

@@ -5,13 +5,18 @@ is first asked for, because a driver start must not cost more than it needs. The
 system is an argument, so that a recorded tree of files stands for another machine.
 """
 
+from __future__ import annotations
+
 import os
-from collections.abc import Iterable
-from functools import cached_property
 
 from groundstate import knobs
 from groundstate.driver.devices import tile_registers
 from groundstate.driver.devices.cgroup import Cgroup
+from groundstate.light_functools import cached_property
+
+TYPE_CHECKING = False  # as in driver/platform.py
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PCI_VENDORS = {
     "GenuineIntel": 0x8086,

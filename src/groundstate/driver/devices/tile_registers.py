@@ -7,7 +7,8 @@ once it is granted, small ones are refused. So only programs that multiply tiles
 from __future__ import annotations
 
 import ctypes
-from functools import cache
+
+from groundstate.light_functools import cache
 
 FEATURES = frozenset({"amx_tile", "amx_int8", "amx_bf16"})
 ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA = 158, 0x1023, 18
