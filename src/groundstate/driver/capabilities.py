@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groundstate import ze
-from groundstate.driver import external_memory, platform, speed
+from groundstate.driver import platform, speed
 from groundstate.driver.api import Extensions, answer_structs, chained, handler, write_bytes
 from groundstate.driver.platform import Device, identity
 from groundstate.extras import PRODUCT_FLAGS, Products
@@ -187,6 +187,8 @@ def _copy_bandwidth(properties: ze.ze_copy_bandwidth_exp_properties_t, device: D
 @handler
 def zeDeviceGetExternalMemoryProperties(hDevice: int, pExternalMemoryProperties: int) -> None:
     """Allocations live in files without a name, which both kinds of descriptor can stand for."""
+    from groundstate.driver import external_memory  # which most programs never need
+
     properties = ze.ze_device_external_memory_properties_t.from_address(pExternalMemoryProperties)
     types = external_memory.TYPES if platform.device(hDevice).gpu is None else 0
     properties.memoryAllocationImportTypes = types

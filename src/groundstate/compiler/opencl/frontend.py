@@ -15,14 +15,18 @@ import os
 import re
 from collections.abc import Sequence
 
+from groundstate import knobs
 from groundstate.announce import Announced
 from groundstate.compiler.cache import disk
 from groundstate.compiler.light_dataclass import light_dataclass
-from groundstate.compiler.opencl import clang, messages, options, prebuilt
-from groundstate.compiler.opencl.messages import Message
+from groundstate.compiler.opencl import clang, options
 from groundstate.version import __version__
 
-__all__ = ["CompileError", "Compiled", "Message", "compile_opencl", "compile_with_log"]
+TYPE_CHECKING = False  # as in driver/platform.py
+if TYPE_CHECKING:
+    from groundstate.compiler.opencl.messages import Message
+
+__all__ = ["CompileError", "Compiled", "compile_opencl", "compile_with_log"]
 
 SPIRV_VERSIONS = ("1.2", "1.4")
 """The versions to write, the first that has what the module needs: OpenCL's tools know 1.2 best."""
@@ -50,7 +54,7 @@ EXTENSIONS = (
 PRINTF_EXTENSION_VERSION = 22
 """The first clang that asks for `PRINTF_EXTENSION`, or knows it: an older one refuses its name."""
 
-_WRITTEN_BY = re.compile(r'^!\d+ = !\{!"[^"]*clang version (\d+)', re.MULTILINE)
+_WRITTEN_BY = r'(?m)^!\d+ = !\{!"[^"]*clang version (\d+)'
 """What LLVM IR says of the clang that wrote it."""
 
 
@@ -60,7 +64,8 @@ WRITE = ("-disable-llvm-passes", "-emit-obj", "-o", "-", "-")
 """What clang does with LLVM IR."""
 
 FIX_WITH = tuple(
-    f"groundstate.compiler.{name}" for name in ("opencl.llvm_ir", "opencl.spirv_words")
+    f"groundstate.compiler.{name}"
+    for name in ("opencl.messages", "opencl.llvm_ir", "opencl.spirv_words")
 )
 FIX_LINES_WITH = tuple(
     f"groundstate.compiler.{name}"
@@ -79,6 +84,8 @@ class CompileError(Exception):
     @property
     def messages(self) -> list[Message]:
         """What was said, message by message."""
+        from groundstate.compiler.opencl import messages
+
         return messages.parse(self.log)
 
 
@@ -129,10 +136,19 @@ def compile_with_log(
                 _Job(compiler, understood, NamedSource(source, name), meanwhile)
             )
     except CompileError as problem:
-        prebuilt.put(source, name, understood, problem.log, b"")
+        _keep_prebuilt(source, name, understood, problem.log, b"")
         raise
-    prebuilt.put(source, name, understood, compiled.log, compiled.spirv)
+    _keep_prebuilt(source, name, understood, compiled.log, compiled.spirv)
     return compiled
+
+
+def _keep_prebuilt(
+    source: str, name: str, understood: options.Options, log: str, spirv: bytes
+) -> None:
+    if knobs.PREBUILT_SPIRV.get():
+        from groundstate.compiler.opencl import prebuilt
+
+        prebuilt.put(source, name, understood, log, spirv)
 
 
 def _understand(words: Sequence[str]) -> options.Options:
@@ -144,6 +160,8 @@ def _understand(words: Sequence[str]) -> options.Options:
 
 def _prebuilt(source: str, name: str, understood: options.Options, missing: str) -> Compiled:
     """What was compiled where there was a clang; `missing` says that there is none here."""
+    from groundstate.compiler.opencl import prebuilt
+
     found = prebuilt.get(source, understood)
     if found is None:
         raise CompileError(missing)
@@ -189,6 +207,8 @@ def _compile_or_take_from_cache(job: _Job) -> Compiled:
 
 
 def _compile(job: _Job) -> Compiled:
+    from groundstate.compiler.opencl import messages
+
     understood = job.understood
     front = job.compiler.run(understood.front_arguments(), job.source.for_clang(), _imports(job))
     log = messages.tidy(front.stderr.decode("utf-8", "replace"))
@@ -264,6 +284,8 @@ def _write_with_lines(job: _Job, optimised: str) -> bytes:
 
 def _run_back(job: _Job, ir: str, actions: Sequence[str]) -> bytes:
     """Runs clang on LLVM IR, for the lowest version of SPIR-V that can express it."""
+    from groundstate.compiler.opencl import messages
+
     text = ir.encode("utf-8", "surrogateescape")
     extensions = _extensions(ir)
     said = ""
@@ -282,7 +304,7 @@ def _extensions(ir: str) -> Sequence[str]:
 
     if "@printf(" not in ir:
         return EXTENSIONS
-    writer = _WRITTEN_BY.search(ir)
+    writer = re.search(_WRITTEN_BY, ir)
     knows = writer is not None and int(writer[1]) >= PRINTF_EXTENSION_VERSION
     return (*EXTENSIONS, PRINTF_EXTENSION) if knows else EXTENSIONS
 
@@ -307,7 +329,7 @@ def _back_arguments(
 
 # --- Caching --------------------------------------------------------------------------------------
 
-_INCLUDES = re.compile(rb"include|embed")
+_INCLUDES = b"include", b"embed"
 """What a source cannot do without that reads other files; a comment may say it too."""
 
 
@@ -317,7 +339,7 @@ def _key(compiler: clang.Clang, understood: options.Options, text: bytes) -> byt
     A source that includes files is keyed by what it becomes when they are put in, which costs a run
     of the preprocessor and is right even when a new file hides one that was found before.
     """
-    if _INCLUDES.search(text):
+    if any(word in text for word in _INCLUDES):
         expanded = compiler.run(understood.preprocess_arguments(), text)
         text += b"\0" + expanded.stdout
     keeps = understood.keeps_accesses

@@ -71,7 +71,7 @@ ABSENT_EXTENSIONS = (
 """What clang would offer for SPIR-V and the device does not have."""
 
 
-WARNING = re.compile(r"-W[a-zA-Z][\w+=-]*")
+WARNING = r"-W[a-zA-Z][\w+=-]*"
 """The name of a warning. With a comma, clang would take what follows for anything but that."""
 
 MAX_CHARACTERS = 1 << 16
@@ -157,7 +157,7 @@ def is_option(word: str) -> bool:
         word[:2] in WITH_VALUE
         or word.startswith("-cl-std=")
         or word in FLAGS
-        or WARNING.fullmatch(word)
+        or re.fullmatch(WARNING, word)
     )
 
 
@@ -191,7 +191,7 @@ def _take(options: Options, word: str, following: Iterator[str]) -> None:
         options.keeps_accesses = True
     elif word in WITHOUT_EFFECT:
         return
-    elif word in FLAGS or WARNING.fullmatch(word):
+    elif word in FLAGS or re.fullmatch(WARNING, word):
         options.given.append(word)
     else:
         shown = word if len(word) <= MOST_SHOWN else word[:MOST_SHOWN] + "..."
