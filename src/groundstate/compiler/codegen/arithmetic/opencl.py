@@ -198,15 +198,24 @@ def _binary(emitter: Emitter, op: str, left: Lanes, right: Lanes) -> Lanes:
     return Lanes(left.type, text.emit(f"{op}{flags} {t} {first}, {second}"), None if vector else 0)
 
 
+def _multiplied_and_added(emitter: Emitter, left: Lanes, right: Lanes, total: Lanes) -> Lanes:
+    """In one step where the machine has an instruction for it: the error bounds of a dot product
+    allow it. Halves are rounded in between, because some machines compute them as floats."""
+    if left.type == "half":
+        return _binary(emitter, "fadd", total, _binary(emitter, "fmul", left, right))
+    found = _one(emitter, "mad", left.type, [left, right, total])
+    assert found is not None
+    return found[0]
+
+
 @handles("Dot")
 def _dot(emitter: Emitter, node: Node) -> None:
     left, right = (_parts(emitter.get(each)) for each in node.operands)
     if is_bfloat(node.operands[0].type):
         left, right = ([_as_float(emitter, each) for each in side] for side in (left, right))
-    products = [_binary(emitter, "fmul", a, b) for a, b in zip(left, right, strict=True)]
-    total = products[0]
-    for product in products[1:]:
-        total = _binary(emitter, "fadd", total, product)
+    total = _binary(emitter, "fmul", left[0], right[0])
+    for a, b in zip(left[1:], right[1:], strict=True):
+        total = _multiplied_and_added(emitter, a, b, total)
     if is_bfloat(node.type):
         (number,) = _arguments(emitter, [total], total.stride != 0)
         total = Lanes("i16", upper_half(number).name, total.stride)
