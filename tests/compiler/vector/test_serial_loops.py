@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groundstate.compiler.codegen.control.flow import SERIAL_LOOP
+from groundstate.compiler.codegen.group_loop import KEEP
 from groundstate.compiler.program import Program
 from tests.compiler.runner import program_of
 
@@ -25,6 +26,9 @@ __kernel void copy(__global const float *in, __global float *out, int n) {
     for (int i = get_global_id(0); i < n; i++)
         out[i] = in[i];
 }
+__kernel void straight(__global const float *in, __global float *out, int n) {
+    out[get_global_id(0)] = in[get_global_id(0)];
+}
 """
 
 
@@ -42,3 +46,14 @@ def test_only_chains_of_sums_are_not_unrolled(
 ) -> None:
     text = program.write(name, (64, 1, 1), width).text
     assert text.count(f"!llvm.loop {SERIAL_LOOP}") == count
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "stays"),
+    [("copy", 1, True), ("float_sum", 1, True), ("copy", 8, False), ("straight", 1, False)],
+)
+def test_loop_over_work_items_with_loops_inside_is_not_unrolled(
+    program: Program, name: str, width: int, stays: bool
+) -> None:
+    text = program.write(name, (64, 1, 1), width).text
+    assert (f'!{{!"{KEEP}"}}' in text) == stays

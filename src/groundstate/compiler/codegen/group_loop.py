@@ -45,8 +45,10 @@ FOLLOWS = (
 """Finds out whether the next group of the line runs behind this one."""
 HABIT_LINES = ("  %habit = alloca i8", "  store i8 0, ptr %habit")
 """What a worker remembers from one work-item to the next (`changing_atomics.py`)."""
-UNROLL = "!3"
-UNROLL_LINE = f'{UNROLL} = !{{!"llvm.loop.unroll.full"}}'
+UNROLL = "llvm.loop.unroll.full"
+KEEP = "llvm.loop.unroll.disable"
+"""What LLVM is told to do with loops over sub-groups."""
+HINT = "!3"
 FIRST_LOOP = 10
 """The number of the metadata of the first loop over sub-groups."""
 MEMSET = "llvm.memset.p0.i64"
@@ -97,8 +99,8 @@ class GroupLoop:
     """What sub-groups share."""
     following: list[list[int]]
     """What `following_barriers` says."""
-    unrolls: bool
-    """Whether loops over sub-groups are to be unrolled."""
+    unrolling: str
+    """`UNROLL`, `KEEP`, or nothing if LLVM knows best whether to unroll loops over sub-groups."""
     rows: int
     """How many rows run in lockstep: `step` is called for the first of them."""
     vectors_in_row: int
@@ -330,14 +332,15 @@ class GroupLoop:
 
     def _hint(self, dot: str) -> str:
         """What a loop over sub-groups says about itself."""
-        return f", !llvm.loop !{FIRST_LOOP + int(dot[1:])}" if self.unrolls else ""
+        return f", !llvm.loop !{FIRST_LOOP + int(dot[1:] or 0)}" if self.unrolling else ""
 
     def metadata(self) -> list[str]:
         """What the loops' hints refer to."""
-        if not self.unrolls:
+        if not self.unrolling:
             return []
         loops = range(FIRST_LOOP, FIRST_LOOP + len(self.following))
-        return [UNROLL_LINE, *(f"!{each} = distinct !{{!{each}, {UNROLL}}}" for each in loops)]
+        hint = f'{HINT} = !{{!"{self.unrolling}"}}'
+        return [hint, *(f"!{each} = distinct !{{!{each}, {HINT}}}" for each in loops)]
 
     def _subgroup_lines(self, dot: str, resume: str, before: str) -> list[str]:
         """The loop over the sub-groups of a group, from a barrier to the next."""

@@ -46,7 +46,9 @@ from groundstate.compiler.codegen.control.speculation import MOSTLY_LINE
 from groundstate.compiler.codegen.debug_metadata import DebugMetadata, Described
 from groundstate.compiler.codegen.emitter import Emitter, KernelContext
 from groundstate.compiler.codegen.group_loop import (
+    KEEP,
     OFFSET_GROUP_COUNTS,
+    UNROLL,
     GroupLoop,
     following_barriers,
 )
@@ -190,7 +192,7 @@ class KernelWriter:
             self._all_private_bytes,
             shared_bytes,
             following := following_barriers(self.kernel.blocks[0], flow.barrier_blocks),
-            self._unrolls_subgroups(len(following)),
+            self._unrolling(len(following)),
             self.rows,
             self.size[self.divergence.axis] // self.width,
             tells(self.kernel),
@@ -216,6 +218,13 @@ class KernelWriter:
             self.context.refill is not None,
             shape_of(self.divergence.variant),
         )
+
+    def _unrolling(self, regions: int) -> str:
+        """What LLVM is told of loops over sub-groups. Loops inside of one that was unrolled are
+        there several times, so that the CPU foresees less well where each of them ends."""
+        if self.width == 1 and not is_loop_free(self.kernel):
+            return KEEP
+        return UNROLL if self._unrolls_subgroups(regions) else ""
 
     def _unrolls_subgroups(self, regions: int) -> bool:
         """Whether each loop over sub-groups is short enough, from a barrier to the next, for what
