@@ -5,9 +5,15 @@ column that is clamped to an image goes up with the lanes, except at its borders
 starts over by a remainder or a choice. All lanes have the same row of an image, a quotient, except
 where a row ends between them. An index times an element stride that the program was given goes up
 with the lanes if the stride is 1, as it mostly is in affine algebra.
+
+An id that is exclusive-ored with a number, as in sorting networks and Fourier transforms, names the
+work-item with which one exchanges something. The lanes of a vector exchange with those of another
+one, or with each other: their partners go up by one, but for their order.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from groundstate.compiler.analysis.affine import widened
 from groundstate.compiler.analysis.divergence import VARYING, Divergence
@@ -29,6 +35,8 @@ REMAINDERS = frozenset(("UMod", "SRem", "SMod"))
 MOST_CONDITIONS = 3
 """That are put together to one."""
 ACCESSES = frozenset(("Load", "Store"))
+LEAST_BITS = 32
+"""Of a number that may be an id."""
 
 
 def speculated_nodes(kernel: Kernel, divergence: Divergence) -> dict[Node, int]:
@@ -55,6 +63,20 @@ def speculated_nodes(kernel: Kernel, divergence: Divergence) -> dict[Node, int]:
     return {node: stride for node, stride in strides.items() if node in needed}
 
 
+def exchanges(node: Node) -> bool:
+    """True for a number that may name another work-item: one's own with some bits inverted."""
+    return node.op == "BitwiseXor" and isinstance(node.type, Int) and node.type.width >= LEAST_BITS
+
+
+def exchanged_nodes(speculated: Iterable[Node]) -> set[Node]:
+    """Of speculated nodes, in their order, those that follow from such numbers."""
+    found: set[Node] = set()
+    for node in speculated:
+        if exchanges(node) or not found.isdisjoint(node.operands):
+            found.add(node)
+    return found
+
+
 def _speculated_stride(node: Node, divergence: Divergence, known: dict[Node, int]) -> int | None:
     """By how much a number goes up from lane to lane, if all goes well."""
     block = node.block
@@ -68,6 +90,8 @@ def _speculated_stride(node: Node, divergence: Divergence, known: dict[Node, int
         return strides[node.operands.index(number)]
     if is_product(node):
         return next(filter(None, strides), None) if 0 in strides else None
+    if exchanges(node):
+        return 1 if 1 in strides and 0 in strides else None
     if operation(node).affine is Affine.SAME:
         return strides[0] if isinstance(node.operands[0].type, Int | Pointer) else None
     if operation(node).affine is Affine.SELECT:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.analysis.liveness import Liveness
-from groundstate.compiler.analysis.speculated_strides import speculated_nodes
+from groundstate.compiler.analysis.speculated_strides import exchanged_nodes, speculated_nodes
 from groundstate.compiler.codegen.control.exit_values import exit_values
 from groundstate.compiler.codegen.control.masks import Masks
 from groundstate.compiler.codegen.control.speculated_values import speculate
@@ -128,6 +128,7 @@ class Values:
         has_barriers = any(map(is_group_barrier, kernel.nodes()))
         self.rematerialised = (
             rematerialised_nodes(kernel, divergence.target.most_rematerialised)
+            | exchanged_nodes(self.speculated)
             if has_barriers
             else set(self.speculated)
         )

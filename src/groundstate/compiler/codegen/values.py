@@ -18,6 +18,9 @@ class Speculation:
     stride: int
     holds: str
     type: str = "ptr"
+    swap: str = ""
+    """An i32: each lane has what the lane whose number differs in these bits would have; `first` is
+    the lowest. Nothing if lanes have their own."""
 
 
 @light_dataclass()

@@ -8,9 +8,15 @@ wrap in between is on the same side of the bound in all lanes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from groundstate.compiler.analysis.affine import LOW_WORD, widened
-from groundstate.compiler.analysis.speculated_strides import REMAINDERS, bounds, is_product
+from groundstate.compiler.analysis.speculated_strides import (
+    REMAINDERS,
+    bounds,
+    exchanges,
+    is_product,
+)
 from groundstate.compiler.codegen.arithmetic.tables import write_operation
 from groundstate.compiler.codegen.values import Lanes, LaneText, Speculation
 from groundstate.compiler.ir import Node, constant_int
@@ -33,6 +39,9 @@ def speculate(
     if not value.is_vector or value.speculation is not None or node.op in CHAINS:
         return value
     ways = [_way(operand(each)) for each in node.operands]
+    swaps = [each.swap for each in ways if each is not None and each.swap]
+    if swaps and (len(swaps) > 1 or not _keeps_order(node, stride)):
+        return value
     writer = _Writer(text, node, value.type, stride, mask)
     if is_product(node):
         found = writer.product(ways)
@@ -43,7 +52,16 @@ def speculate(
         found = writer.write(known) if len(known) == len(ways) else None
     if found is None or not found.holds:
         return value
+    if swaps:
+        found = replace(found, swap=swaps[0])
     return Lanes(value.type, value.name, None, found)
+
+
+def _keeps_order(node: Node, stride: int) -> bool:
+    """True if a number of one step from lane to lane stays so, whatever lane has which."""
+    row = operation(node)
+    is_moved = row.affine in (Affine.SUM, Affine.DIFFERENCE) and not row.divides
+    return stride == 1 and (row.category is Category.CAST or is_moved or widened(node) is not None)
 
 
 def _way(value: Lanes) -> Speculation | None:
@@ -91,6 +109,8 @@ class _Writer:
             return self._cast(ways[0])
         if bounds(node):
             return self._bounded(ways)
+        if exchanges(node):
+            return self._exchanged(ways)
         if node.op in REMAINDERS or operation(node).divides:
             return self._division(ways)
         first = self._operation(*(each.first for each in ways), type_=ways[0].type)
@@ -102,7 +122,7 @@ class _Writer:
         assert node is not None
         number = ways[self.node.operands.index(node)]
         found = self._converted(number, lambda name: low_word(self.text, number.type, name))
-        if self.mask is None or number.type != "i32" or not _goes_down(node):
+        if self.mask is None or number.type != "i32" or number.swap or not _goes_down(node):
             return found
         return self._from_below_zero(number, found, self.mask)
 
@@ -120,6 +140,23 @@ class _Writer:
         start = text.emit(f"sext i32 {number.first} to i64")
         above = self._if_all(start, [number.holds, others])
         return self._either(crosses, above, found)
+
+    def _exchanged(self, ways: list[Speculation]) -> Speculation | None:
+        """Numbers of which the first is a multiple of the number of lanes, with the same bits
+        inverted in all of them: the upper ones lead to another vector, the lower ones to another
+        lane of it."""
+        own, bits = sorted(ways, key=lambda each: each.stride == 0)
+        if (own.stride, bits.stride) != (1, 0) or own.swap:
+            return None
+        text, type_, last = self.text, self.type, self.text.width - 1
+        low = text.emit(f"and {type_} {own.first}, {last}")
+        begins = text.emit(f"icmp eq {type_} {low}, 0")
+        upper = text.emit(f"and {type_} {bits.first}, {~last}")
+        first = text.emit(f"xor {type_} {own.first}, {upper}")
+        swap = text.emit(f"and {type_} {bits.first}, {last}")
+        if type_ != "i32":
+            swap = text.emit(f"trunc {type_} {swap} to i32")
+        return replace(self._if_all(first, [own.holds, bits.holds, begins]), swap=swap)
 
     def product(self, ways: list[Speculation | None]) -> Speculation | None:
         """An index times an element stride that is the same for all lanes: that it is 1."""

@@ -8,7 +8,16 @@ are read as one wide vector and taken apart by shuffles, and so are vectors of f
 
 from __future__ import annotations
 
-from groundstate.compiler.codegen.control.speculation import either_way, moved
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from groundstate.compiler.codegen.control.speculation import (
+    either_way,
+    exchanged,
+    exchanged_mask,
+    moved,
+)
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.function import components
 from groundstate.compiler.codegen.memory.copies import clear
@@ -31,7 +40,7 @@ from groundstate.compiler.codegen.memory.words import (
     store_words,
 )
 from groundstate.compiler.codegen.text import float_literal
-from groundstate.compiler.codegen.values import Lanes, Speculation, Value
+from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.ir.addresses import array_step
 from groundstate.compiler.ir.type_rules import scalar_type
@@ -91,8 +100,7 @@ def add_offset(emitter: Emitter, pointer: Lanes, offset: int) -> Lanes:
         name = text.emit(f"getelementptr i8, {wide} {pointer.name}, i64 {offset}")
         if pointer.speculation is not None:
             first = text.emit(f"getelementptr i8, ptr {pointer.speculation.first}, i64 {offset}")
-            speculation = Speculation(first, pointer.speculation.stride, pointer.speculation.holds)
-            return Lanes("ptr", name, None, speculation)
+            return Lanes("ptr", name, None, replace(pointer.speculation, first=first))
     else:
         name = text.emit(f"getelementptr i8, ptr {pointer.name}, i64 {offset}")
     return Lanes("ptr", name, pointer.stride)
@@ -111,7 +119,7 @@ def load(
     packed = is_row(type_)
     if packed and emitter.context.target.trusts_alignment and isinstance(type_, Vector):
         return _load_whole(emitter, pointer, type_, align, volatile)
-    if packed and pointer.speculation is not None and pointer.speculation.stride == type_.size:
+    if packed and _are_guessed_neighbours(pointer, type_):
         assert isinstance(type_, Row)
         return _load_guessed_neighbours(emitter, pointer, type_, align)
     if packed and pointer.stride and emitter.mask is None:
@@ -139,6 +147,12 @@ def load(
     ]
 
 
+def _are_guessed_neighbours(pointer: Lanes, type_: Type) -> bool:
+    """True if what lanes have there most likely lies in their order, one behind the other."""
+    speculation = pointer.speculation
+    return speculation is not None and speculation.stride == type_.size and not speculation.swap
+
+
 def _align_at(align: int, offset: int, part: Type) -> int:
     """How far an address is aligned that lies `offset` behind one aligned to `align`."""
     lowest = offset & -offset if offset else align
@@ -164,12 +178,13 @@ def _load_scalar(
     text = emitter.text
     scalar, stored = scalar_type(type_), memory_type(type_)
     if _profits_from_speculation(emitter, pointer, type_.size, volatile):
-        [name] = either_way(
-            text,
-            pointer,
-            lambda where: [text.as_vector(_load_scalar(emitter, where, type_, align, volatile))],
-            text.vector_type(scalar),
-        )
+
+        def read(where: Lanes) -> list[str]:
+            with _exchanging(emitter, pointer, where) as swap:
+                name = text.as_vector(_load_scalar(emitter, where, type_, align, volatile))
+            return [exchanged(text, scalar, name, swap) if swap else name]
+
+        [name] = either_way(text, pointer, read, text.vector_type(scalar))
         return Lanes(scalar, name, None)
     keyword = "load volatile" if volatile else "load"
     if pointer.stride == 0:
@@ -194,6 +209,20 @@ def _profits_from_speculation(emitter: Emitter, pointer: Lanes, size: int, volat
     if pointer.speculation is None:
         return False
     return pointer.speculation.stride == size or (emitter.mask is None and not volatile)
+
+
+@contextmanager
+def _exchanging(emitter: Emitter, pointer: Lanes, where: Lanes) -> Iterator[str]:
+    """While an access is written for lanes in another order: with their mask in that order. Gives
+    the order, or nothing if it is that of the lanes."""
+    speculation, mask = pointer.speculation, emitter.mask
+    swap = speculation.swap if speculation is not None and not where.is_vector else ""
+    if swap and mask is not None:
+        emitter.mask = exchanged_mask(emitter.text, mask, swap)
+    try:
+        yield swap
+    finally:
+        emitter.mask = mask
 
 
 def _from_memory(emitter: Emitter, name: str, type_: Type, vector: bool) -> str:
@@ -278,7 +307,7 @@ def store(
         return
     if whole and pointer.is_vector and not volatile and emitter.width > 1:
         assert isinstance(type_, Row)
-        if pointer.speculation is not None and pointer.speculation.stride == type_.size:
+        if _are_guessed_neighbours(pointer, type_):
             _store_guessed_neighbours(emitter, pointer, type_, value, align)
             return
         if gathers_words(type_):
@@ -350,10 +379,12 @@ def _store_scalar(
     text = emitter.text
     if _profits_from_speculation(emitter, pointer, type_.size, volatile):
         name = text.as_vector(value)
-        all_ = Lanes(value.type, name, None)
 
         def write(where: Lanes) -> list[str]:
-            _store_scalar(emitter, where, type_, all_, align, volatile)
+            with _exchanging(emitter, pointer, where) as swap:
+                moved_name = exchanged(text, value.type, name, swap) if swap else name
+                all_ = Lanes(value.type, moved_name, None)
+                _store_scalar(emitter, where, type_, all_, align, volatile)
             return []
 
         either_way(text, pointer, write)

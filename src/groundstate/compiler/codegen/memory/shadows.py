@@ -9,13 +9,15 @@ stored.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from groundstate.compiler.analysis.divergence import lane_stride
 from groundstate.compiler.codegen.control.speculation import MOSTLY
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.function import components
 from groundstate.compiler.codegen.memory.layout import load, store
 from groundstate.compiler.codegen.reports import active_bits, lanes_of_bits, write_report
-from groundstate.compiler.codegen.values import Lanes, Speculation, Value
+from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.spirv.constants import null
 from groundstate.compiler.spirv.types import Pointer, Type, Vector
@@ -69,7 +71,7 @@ def _translated(emitter: Emitter, node: Node, pointer: Lanes, otherwise: str) ->
     speculation = pointer.speculation
     if speculation is not None and abs(speculation.stride) * emitter.width <= FARTHEST:
         first = translate(speculation.first, False)
-        speculation = Speculation(first, speculation.stride, speculation.holds)
+        speculation = replace(speculation, first=first)
     else:
         speculation = None
     vector = translate(text.as_vector(pointer), emitter.width > 1)
@@ -91,7 +93,7 @@ def _local_place(emitter: Emitter, pointer: Lanes, otherwise: str) -> Lanes:
     speculation = pointer.speculation
     if speculation is not None:
         first = text.emit(f"getelementptr i8, ptr {speculation.first}, i64 {step}")
-        speculation = Speculation(first, speculation.stride, speculation.holds)
+        speculation = replace(speculation, first=first)
     return Lanes("ptr", name, pointer.stride, speculation)
 
 
