@@ -87,6 +87,7 @@ NUMBERS = (
             "INACTIVE_SOURCE",
             "DIVERGENT_COPY",
             "UNAWAITED_COPY",
+            "UNKNOWN_EVENT",
         ),
         "What checkers report of the work-items of a group.",
     ),

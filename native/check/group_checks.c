@@ -237,11 +237,12 @@ void gs_barrier_arrive(uint64_t first_item, uint64_t lanes, uint64_t info) {
     uint32_t site = info & 0xffff;
     here->is_divergent |= here->waiting > 0 && site != here->first_site;
     here->first_site = here->waiting > 0 ? here->first_site : site;
+    uint32_t fences = info >> 16 & 3; /* flags that not all give order nothing */
+    here->pending_fences = here->waiting > 0 ? here->pending_fences & fences : fences;
     here->waiting += (uint32_t)(lanes < left ? lanes : left);
     here->vector_lanes = (uint32_t)lanes;
     here->waits_at[first_item] = (uint16_t)site;
     here->waits_for[first_item] = here->barriers;
-    here->pending_fences |= info >> 16 & 3;
 }
 
 /* The site that a work-item waits at, and 1; 0: it has ended. */

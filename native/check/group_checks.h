@@ -42,8 +42,8 @@ void gs_copy_begin(uint64_t first_item, uint64_t event, uint64_t site);
 /* It copies `count` elements, `distance` bytes apart: one side of it. */
 void gs_race_copy(uint64_t base, uint64_t distance, uint64_t count, uint64_t first_item, uint64_t info);
 
-/* The group waits for an event; 0: for all of them. */
-void gs_copy_wait(uint64_t first_item, uint64_t event);
+/* The group waits at a site for an event; UINT64_MAX: for all of them. */
+void gs_copy_wait(uint64_t first_item, uint64_t event, uint64_t site);
 
 /* Lanes do at a site what the whole group does, with some arguments: a number for all of them, or one for each lane. */
 void gs_group_together(uint64_t arguments, const uint64_t *of_lanes, uint64_t active, uint64_t first_item, uint64_t site);

@@ -40,11 +40,27 @@ bool gs_copy_is_under_way(const gs_group_state *here, uint32_t tick) {
     return false;
 }
 
-/* The other sub-groups have not come to the wait yet: it counts when all have. */
-void gs_copy_wait(uint64_t first_item, uint64_t event) {
+/* Of more copies than are kept nothing is known. */
+static bool is_of_copy(const gs_group_state *here, uint32_t event) {
+    bool is_known = here->copy_count > GS_MOST_COPIES;
+    for (uint32_t each = 0; each < here->copy_count && !is_known; each++)
+        is_known = here->copies[each].event == event;
+    return is_known;
+}
+
+/* The other sub-groups have not come to the wait yet: it counts when all have. An event that is of no copy is taken for all. */
+void gs_copy_wait(uint64_t first_item, uint64_t event, uint64_t site) {
     gs_group_state *here = gs_group_here;
-    if (here != NULL && first_item == 0 && here->ended_count < GS_MOST_COPIES)
-        here->ended[here->ended_count++] = (uint32_t)event;
+    if (here == NULL || first_item != 0)
+        return;
+    bool is_known = event != UINT64_MAX && is_of_copy(here, (uint32_t)event);
+    bool is_left_out = event == 0 && here->copy_count > 0; /* a copy out of bounds, which has no event */
+    if (event != UINT64_MAX && !is_known && !is_left_out) {
+        uint64_t words[4] = {GS_UNKNOWN_EVENT};
+        gs_report_in_group(here, (uint32_t)site, 0, words);
+    }
+    if (here->ended_count < GS_MOST_COPIES)
+        here->ended[here->ended_count++] = is_known ? (uint32_t)event : 0;
 }
 
 static void end_copies(gs_group_state *here) {

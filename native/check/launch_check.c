@@ -64,6 +64,11 @@ static bool is_freed(const known_memory *known, uint64_t address) {
     return false;
 }
 
+static bool is_mapped(uint64_t address) {
+    const uint64_t page = gs_page_size();
+    return msync((void *)(uintptr_t)(address / page * page), page, MS_ASYNC) == 0;
+}
+
 /* What is not ours may be the program's own memory. If it is nothing, the kernel is stopped there. */
 static uint64_t allows(const gs_dispatch *dispatch, uint64_t root, uint64_t address, uint64_t bytes) {
     const known_memory *known = dispatch->memory;
@@ -76,12 +81,9 @@ static uint64_t allows(const gs_dispatch *dispatch, uint64_t root, uint64_t addr
     long at = find(known, address);
     if (at >= 0)
         return address + bytes <= known->exact[at].upper;
+    if (root < NULL_PAGE && !is_mapped(address))
+        return false; /* a null pointer, and an index */
     return find(known, root) < 0 && !is_freed(known, address);
-}
-
-static bool is_mapped(uint64_t address) {
-    const uint64_t page = gs_page_size();
-    return msync((void *)(uintptr_t)(address / page * page), page, MS_ASYNC) == 0;
 }
 
 /* The bounds of what a pointer that the program passed may lead to. */

@@ -382,7 +382,7 @@ void gs_uninitialised_command(const gs_command *command) {
 
 /* --- For Python ---------------------------------------------------------------------------------------- */
 
-GS_EXPORT bool gs_is_unwritten(uint64_t address) {
+GS_EXPORT bool gs_is_unwritten(uint64_t address, uint64_t bytes) {
     const gs_shadow_window *window = gs_shadow_window_get();
-    return window != NULL && gs_shadow_has(window, address, 1) && *gs_shadow_of(window, address) != 0;
+    return window != NULL && gs_shadow_has(window, address, bytes) && is_any_set(gs_shadow_of(window, address), bytes);
 }

@@ -116,6 +116,7 @@ typedef enum gs_group_report {
     GS_INACTIVE_SOURCE = 5,
     GS_DIVERGENT_COPY = 6,
     GS_UNAWAITED_COPY = 7,
+    GS_UNKNOWN_EVENT = 8,
 } gs_group_report;
 
 /* How the bits of a channel are to be taken. SMALL_FLOAT has 11 or 10 bits, 5 of them exponent, and no sign; a

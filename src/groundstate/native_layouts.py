@@ -91,6 +91,7 @@ GROUP_REPORTS = (
     "inactive_source",
     "divergent_copy",
     "unawaited_copy",
+    "unknown_event",
 )
 """What checkers report of the work-items of a group."""
 TEXEL_KINDS = (

@@ -198,6 +198,19 @@ def test_copy_of_what_a_kernel_left_names_the_kernel() -> None:
     assert ended.stderr.count("error: ") == 1
 
 
+PART_OF_A_VECTOR = """
+source = "kernel void part(global float4 *a) { float4 f; f.xzw = 4.0f; a[0] = f * 2.0f; }"
+gs.Module(opencl=source).kernel("part")(commands, 1, 1, one.view("float32"))
+commands.synchronize()
+"""
+
+
+def test_copy_of_a_vector_with_an_unwritten_part_names_the_kernel() -> None:
+    ended = run(f"{PART_OF_A_VECTOR}\n{COPY}")
+    assert ended.stderr.count("error: an uninitialised value is stored to a 256-byte device") == 1
+    assert ended.stderr.count("error: ") == 1
+
+
 def test_copy_within_the_device_is_not_reported() -> None:
     assert errors("commands.copy(one, other); commands.synchronize()") == 0
 

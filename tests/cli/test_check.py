@@ -214,24 +214,25 @@ def test_suppressed_findings_are_neither_shown_nor_a_failure(tmp_path: Path) -> 
 SHOW = """
 import os
 print(*(os.environ.get("GROUNDSTATE_" + name, "unset") for name in
-        ("CHECK", "CHECK_STOP", "ERRORS", "TOPOLOGY", "CHECK_SUPPRESS")))
+        ("CHECK", "CHECK_STOP", "ERRORS", "TOPOLOGY", "CHECK_SUPPRESS", "CHECK_SAME_VALUES")))
 """
 
 
 @pytest.mark.parametrize(
     ("options", "shown"),
     [
-        ([], "1 unset serious unset unset\n"),
-        (["--only", "memory"], "memory unset serious unset unset\n"),
-        (["--stop"], "1 1 serious unset unset\n"),
-        (["--continue", "--topology", "2"], "1 0 serious 2 unset\n"),
-        (["--suppress", "/dev/null"], "1 unset serious unset /dev/null\n"),
+        ([], "1 unset serious unset unset unset\n"),
+        (["--only", "memory"], "memory unset serious unset unset unset\n"),
+        (["--stop"], "1 1 serious unset unset unset\n"),
+        (["--continue", "--topology", "2"], "1 0 serious 2 unset unset\n"),
+        (["--suppress", "/dev/null"], "1 unset serious unset /dev/null unset\n"),
+        (["--same-values"], "1 unset serious unset unset 1\n"),
     ],
 )
 def test_options_become_variables(
     options: list[str], shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("CHECK", "CHECK_STOP", "ERRORS", "TOPOLOGY"):
+    for name in ("CHECK", "CHECK_STOP", "ERRORS", "TOPOLOGY", "CHECK_SAME_VALUES"):
         monkeypatch.delenv(f"GROUNDSTATE_{name}", raising=False)
     assert run(*options, *python(SHOW)).stdout == shown
 

@@ -103,6 +103,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="also report device memory that the program itself reads or writes, which only a "
         "discrete GPU forbids",
     )
+    parser.add_argument(
+        "--same-values",
+        action="store_true",
+        help="also report work-items that write the same value to one place with nothing that "
+        "orders them",
+    )
     when = parser.add_mutually_exclusive_group()
     when.add_argument(
         "--stop",
@@ -211,6 +217,8 @@ def environment_of(args: argparse.Namespace, collected: Collected) -> dict[str, 
         changes[knobs.CHECK_VARY.name] = str(args.vary[0])
     if args.stop or args.go_on:
         changes[knobs.CHECK_STOP.name] = str(int(args.stop))
+    if args.same_values:
+        changes[knobs.CHECK_SAME_VALUES.name] = "1"
     if args.strict:
         changes[knobs.CHECK_STRICT.name] = "1"
     if args.suppress:

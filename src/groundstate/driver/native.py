@@ -52,7 +52,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_local_memory_at": (_BOOL, (_U64,)),
     "gs_vary": (None, (_U64,)),
     "gs_limit_launches": (None, (_U64, _U64)),
-    "gs_is_unwritten": (_BOOL, (_U64,)),
+    "gs_is_unwritten": (_BOOL, (_U64, _U64)),
     "gs_device_measure": (_BOOL, (_P, _P, _U64, _P)),
     "gs_device_is_used": (_BOOL, (_P,)),
     "gs_device_reset": (None, (_P,)),
@@ -375,9 +375,9 @@ def limit_launches(group_size: int, local_bytes: int) -> None:
     _call("gs_limit_launches", group_size, local_bytes)
 
 
-def is_unwritten(address: int) -> bool:
+def is_unwritten(address: int, size: int) -> bool:
     """Whether the checker of uninitialised memory takes a byte for uninitialised."""
-    return bool(_call("gs_is_unwritten", address))
+    return bool(_call("gs_is_unwritten", address, size))
 
 
 def report_same_values(enable: bool) -> None:

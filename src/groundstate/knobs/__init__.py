@@ -240,7 +240,7 @@ CHECK_SAME_VALUES = Flag(
     "GROUNDSTATE_CHECK_SAME_VALUES",
     default=False,
     sentence="Whether the race checker also reports work-items that write the same value to one "
-    "place without synchronising.",
+    "place without synchronising. `groundstate check --same-values` sets this.",
     group=_DEVICE,
 )
 CHECK_STRICT = Flag(

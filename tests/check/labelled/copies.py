@@ -6,9 +6,26 @@ from __future__ import annotations
 from tests.check.labelled.cases import Case
 from tests.check.labelled.races import LOCAL_RACE, labelled
 
-COPY, UNAWAITED = "divergent-copy", "unawaited-copy"
+COPY, UNAWAITED, UNKNOWN = "divergent-copy", "unawaited-copy", "unknown-event"
 
 RACES: tuple[Case, ...] = (
+    labelled(
+        """kernel void waits_without_a_copy(global int *out) {
+    event_t none = 0;
+    wait_group_events(1, &none);
+    out[get_global_id(0)] = 1;
+}""",
+        UNKNOWN,
+    ),
+    labelled(
+        """kernel void copies_in_some_groups_only(global int *a, global int *out, local int *t) {
+    event_t done = 0;
+    if (get_group_id(0) != 2) done = async_work_group_copy(t, a, 64, 0);
+    wait_group_events(1, &done);
+    out[get_global_id(0)] = get_group_id(0) != 2 ? t[get_local_id(0)] : 0;
+}""",
+        UNKNOWN,
+    ),
     labelled(
         """kernel void barrier_ends_no_copy(global int *a, global int *out, local int *t) {
     event_t done = async_work_group_copy(t, a, 64, 0);

@@ -339,6 +339,31 @@ CASES = (
             out[get_global_id(0)] = in[get_global_id(0)]; }""",
     ),
     wrong(
+        "far_behind_null",
+        "null-write",
+        "ints:64",
+        source="""kernel void $(global int *out) {
+            global int *nothing = 0; int i = get_global_id(0);
+            nothing[i * 4096] = i; out[i] = i; }""",
+    ),
+    wrong(
+        "far_behind_a_null_in_memory",
+        "null-read",
+        "ints:64",
+        "ints:64",
+        source="""kernel void $(global int *out, global const int *in) {
+            int i = get_global_id(0);
+            global const int *none = (global const int *)(ulong)(in[i] - i);
+            out[i] = none[(i + 1) * 4096]; }""",
+    ),
+    right(
+        "null_that_nobody_follows",
+        "ints:64",
+        source="""kernel void $(global int *out) {
+            int i = get_global_id(0); global int *none = 0;
+            global int *chosen = i < 64 ? out : none; chosen[i] = i; }""",
+    ),
+    wrong(
         "to_null",
         "null-write",
         "null",

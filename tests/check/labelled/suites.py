@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.check.labelled import (
     arithmetic,
     copies,
+    fences,
     inner_arrays,
     memory,
     races,
@@ -22,7 +23,7 @@ SUITES: dict[str, tuple[Case, ...]] = {
     "uninit": uninitialised.CASES,
     "races": (
         *(*races.CASES, *races_of_atomics.CASES, *races_together.CASES),
-        *(*unused.RACES, *rows.RACES, *copies.RACES),
+        *(*unused.RACES, *rows.RACES, *copies.RACES, *fences.CASES),
     ),
     "sync": (*races.BARRIERS, *copies.TOGETHER, *subgroups.CASES),
     "arithmetic": arithmetic.CASES,

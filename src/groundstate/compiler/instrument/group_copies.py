@@ -30,12 +30,14 @@ def tell_copy(kernel: Kernel, node: Node) -> Node:
     return node.derive("TellCopyBegins", Void(), [event], (site,))
 
 
-def tell_wait(node: Node) -> Iterator[Node]:
+def tell_wait(kernel: Kernel, node: Node) -> Iterator[Node]:
     """What is told of a wait: the events, or that all are waited for."""
     nodes, events = _events(node)
     yield from nodes
+    site = len(kernel.sites)
+    kernel.sites.append(make_site("races", node, bytes=0, flags=0, **NO_ACCESS))
     for operands in [[each] for each in events] or [[]]:
-        yield node.derive("TellWait", Void(), operands)
+        yield node.derive("TellWait", Void(), operands, (site,))
 
 
 def tell_together(kernel: Kernel, node: Node) -> Iterator[Node]:

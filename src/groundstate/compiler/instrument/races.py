@@ -63,7 +63,8 @@ def tell_accesses(kernel: Kernel, analyses: Analyses) -> bool:
             if node.op in group_copies.COPIES:
                 nodes.append(group_copies.tell_copy(kernel, node))
             elif node.op == group_copies.WAIT:
-                nodes += group_copies.tell_wait(node)
+                nodes += group_copies.tell_wait(kernel, node)
+                changed = True
             elif node.op == "MemoryBarrier" and _semantics(node, 1) & (RELEASES | ANY_ORDER):
                 nodes.append(node.derive("TellFence", Void()))
             for told in _told(kernel, node, own, fences):
@@ -73,6 +74,9 @@ def tell_accesses(kernel: Kernel, analyses: Analyses) -> bool:
             if nodes[-2:-1] and node.op in EXCHANGES and nodes[-2].op == "TellAccess":
                 nodes += _if_it_writes(nodes[-2], node)
         block.nodes = nodes
+    if not kernel.sites:  # there is nothing that a fence could order
+        for block in kernel.blocks:
+            block.nodes = [each for each in block.nodes if each.op != "TellFence"]
     kernel.renumber()
     return changed
 
@@ -88,9 +92,8 @@ def tell_barriers(kernel: Kernel, analyses: Analyses) -> bool:
                 nodes += group_copies.tell_together(kernel, node)
                 changed = True
             told = _barrier(kernel, node, nodes)
-            if told is not None:
-                nodes.append(told)
-                changed = True
+            nodes += told
+            changed |= bool(told)
             nodes.append(node)
         block.nodes = nodes
     kernel.renumber()
@@ -238,11 +241,11 @@ def _atomic_flags(node: Node, fences: Fences) -> int:
 # --- Barriers -------------------------------------------------------------------------------------
 
 
-def _barrier(kernel: Kernel, node: Node, before: list[Node]) -> Node | None:
+def _barrier(kernel: Kernel, node: Node, before: list[Node]) -> list[Node]:
     """What is told of a barrier."""
     is_of_group = is_group_barrier(node)
     if (not is_of_group and node.op != "ControlBarrier") or len(kernel.sites) >= MOST_SITES:
-        return None
+        return []
     kernel.sites.append(make_site("sync", node, bytes=0, flags=0))
     is_operation = bool(before) and before[-1].op == "WriteGroupCell"
     if node.op == "GroupWaitEvents" or is_operation:
@@ -250,7 +253,29 @@ def _barrier(kernel: Kernel, node: Node, before: list[Node]) -> Node | None:
     else:
         fences = fences_of(_semantics(node, 2))
     literals = (len(kernel.sites) - 1, fences, "group" if is_of_group else "subgroup")
-    return node.derive("TellBarrier", Void(), [], literals)
+    nodes: list[Node] = []
+    computed = []
+    if node.op == "ControlBarrier" and not is_operation and constant_int(node.operands[2]) is None:
+        computed = [_computed_fences(node, nodes)]
+    return [*nodes, node.derive("TellBarrier", Void(), computed, literals)]
+
+
+def _computed_fences(node: Node, nodes: list[Node]) -> Node:
+    """The same as `fences_of` for semantics that the kernel computes."""
+
+    def make(op: str, *operands: Node) -> Node:
+        return _added(nodes, node.derive(op, type_, list(operands)))
+
+    semantics = node.operands[2]
+    type_ = semantics.type
+    shift = MemorySemantics.WorkgroupMemory.bit_length() - 1
+    memories = MemorySemantics.WorkgroupMemory | MemorySemantics.CrossWorkgroupMemory
+    only = make("BitwiseAnd", semantics, constant_node(type_, memories))
+    fences = make("ShiftRightLogical", only, constant_node(type_, shift))
+    order = make("BitwiseAnd", semantics, constant_node(type_, ORDERS))
+    zero = constant_node(type_, 0)
+    orders = _added(nodes, node.derive("INotEqual", Bool(), [order, zero]))
+    return make("Select", orders, fences, zero)
 
 
 def fences_of(semantics: int) -> int:

@@ -436,7 +436,7 @@ class _Instrumented:
         space = self.memory.space(access.pointer)
         site, mode = -1, WHOLE
         if shadow is not None and source is not None and space != LOCAL:
-            site = self._site(node, source, "store", access=access.words)
+            site = self._site(node, source, "store", access=access.words, bytes=access.size)
             mode = ANY if _is_computed(source) else WHOLE
         self.writes |= self._arguments(access.pointer)
         value = shadow if shadow is not None else zeros(type_)

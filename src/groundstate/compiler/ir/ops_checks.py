@@ -48,15 +48,17 @@ define("TellCopyBegins", "event -> void", Category.CONTROL, effect=Effect.OBSERV
 literal is the site; the number behind it is that of the copy's own event."""
 
 define("TellWait", "event? -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
-"""Tells that the group is about to wait for an event, or for all of them."""
+"""Tells that the group is about to wait for an event, or for all of them. The literal is the
+site."""
 
 define("TellTogether", "any* -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
 """Tells that work-items have come to what the whole group does together, and with which arguments.
 The literal is the site."""
 
-define("TellBarrier", "-> void", Category.CONTROL, effect=Effect.OBSERVABLE)
+define("TellBarrier", "whole? -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
 """Tells that a sub-group has come to a barrier. The literals are the site, the memories that it
-orders (1: local, 2: global), and whether it is one of the group or of the sub-group."""
+orders (1: local, 2: global), and whether it is one of the group or of the sub-group. If the kernel
+computes those memories, they are the operand."""
 
 define(
     "CheckConvergence",

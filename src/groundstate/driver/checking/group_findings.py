@@ -31,6 +31,7 @@ DIVERGENT_OPERATION = GROUP_REPORTS.index("divergent_operation")
 INACTIVE_SOURCE = GROUP_REPORTS.index("inactive_source")
 DIVERGENT_COPY = GROUP_REPORTS.index("divergent_copy")
 UNAWAITED_COPY = GROUP_REPORTS.index("unawaited_copy")
+UNKNOWN_EVENT = GROUP_REPORTS.index("unknown_event")
 MOST_SHOWN = 6
 """Work-items that a sentence lists."""
 
@@ -259,6 +260,28 @@ def _unawaited_copy(
     )
 
 
+def _unknown_event(
+    entry_point: EntryPoint,
+    sites: Sequence[dict[str, Any]],
+    number: int,
+    record: ReportRecord,
+    dispatch: Dispatch,
+) -> Finding:
+    """A group waits for what no copy has begun."""
+    from groundstate.driver.checking.kernel_findings import group_of, places_of
+
+    item = tuple(record.work_item)
+    return Finding(
+        checker="races",
+        kind="unknown-event",
+        title="a group waits for an event that no asynchronous copy of it has returned",
+        places=places_of(entry_point, sites[number], "this wait"),
+        notes=["wait_group_events takes what async_work_group_copy returned in this group"],
+        kernel=entry_point.signature.name,
+        group=group_of(item, dispatch),
+    )
+
+
 # --- Sub-groups -----------------------------------------------------------------------------------
 
 
@@ -342,4 +365,5 @@ _MAKERS = {
     INACTIVE_SOURCE: _inactive_source,
     DIVERGENT_COPY: _divergent_copy,
     UNAWAITED_COPY: _unawaited_copy,
+    UNKNOWN_EVENT: _unknown_event,
 }

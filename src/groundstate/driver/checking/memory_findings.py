@@ -43,7 +43,8 @@ def words(
         offset = address - (1 << 64) if address >> 63 else address
         where = _outside(offset, site["bytes"], 0, upper, _variable(site, upper))
         return f"out-of-bounds-{short}", f"out-of-bounds {access}, {where}", label, source
-    if address < NULL_PAGE:
+    is_nowhere = site["looks_for_memory"] and root < NULL_PAGE and native.memory_at(address) is None
+    if address < NULL_PAGE or is_nowhere:
         title = f"{access} through a null pointer"
         advice = "" if address == 0 else f", at address {address:#x}"
         return f"null-{short}", title + advice, label, source

@@ -44,9 +44,9 @@ USES = {
 OWN = ("variable", "private", "local")
 """Memory of which nothing but the place is known."""
 MOST_STORED = 1000
-_stored: dict[int, Finding] = {}
+_stored: dict[int, tuple[int, Finding]] = {}
 """What kernels have stored to device memory that is no finding unless the host copies it, by its
-address; the oldest first."""
+address, with its bytes; the oldest first."""
 
 
 @request
@@ -55,8 +55,8 @@ def report_unwritten_copy(source: int, size: int, is_all: int, stack: int) -> No
     there, or memory that nobody has ever written. A result of which only a part was written may be
     copied as a whole."""
     copied = host_stack.notes("copied to the host by", stack)
-    for address, finding in list(_stored.items()):
-        if source <= address < source + size and native.is_unwritten(address):
+    for address, (width, finding) in list(_stored.items()):
+        if source <= address < source + size and native.is_unwritten(address, width):
             del _stored[address]
             found_so_far.report(replace(finding, notes=[*finding.notes, *copied]))
             return
@@ -85,14 +85,15 @@ def findings(
     is_store = site["use"] == "store"
     now = [each for each in records if each.words[1] or not is_store]
     for record in records if is_store and not now else ():
-        _keep(record.words[0], _finding(entry_point, sites, site, record, launch, reports.count))
+        finding = _finding(entry_point, sites, site, record, launch, reports.count)
+        _keep(record.words[0], site["bytes"], finding)
     if now:
         yield _finding(entry_point, sites, site, now[0], launch, reports.count)
 
 
-def _keep(address: int, finding: Finding) -> None:
+def _keep(address: int, width: int, finding: Finding) -> None:
     _stored.pop(address, None)
-    _stored[address] = finding
+    _stored[address] = width, finding
     while len(_stored) > MOST_STORED:
         del _stored[next(iter(_stored))]
 

@@ -32,8 +32,10 @@ TELLS = (
 )
 MIX = 0x9E3779B97F4A7C15 - (1 << 64)
 """An odd number with as many ones as zeros, which makes a hash of numbers."""
-LANES_SHIFT, COMPONENT_SHIFT = 32, 40
+LANES_SHIFT, COMPONENT_SHIFT, FENCES_SHIFT = 32, 40, 16
 MOST_COMPONENT_BYTES = 8
+ALL_EVENTS = -1
+"""What is told of a wait for events that are not known."""
 
 
 def tells(kernel: Kernel) -> bool:
@@ -133,9 +135,12 @@ def _tell_copy_begins(emitter: Emitter, node: Node) -> None:
 
 @handles("TellWait")
 def _tell_wait(emitter: Emitter, node: Node) -> None:
-    text = emitter.text
-    number = _event_number(emitter, node.operands[0]) if node.operands else "0"
-    text.do(f"call void {_function(emitter, 'wait')}(i64 {_first_item(emitter)}, i64 {number})")
+    text, (site,) = emitter.text, _numbers(node, 0)
+    number = _event_number(emitter, node.operands[0]) if node.operands else str(ALL_EVENTS)
+    text.do(
+        f"call void {_function(emitter, 'wait')}"
+        f"(i64 {_first_item(emitter)}, i64 {number}, i64 {site})"
+    )
 
 
 def _event_number(emitter: Emitter, event: Node) -> str:
@@ -291,10 +296,27 @@ def _tell_barrier(emitter: Emitter, node: Node) -> None:
     """Of a group: all lanes of a vector come to it together, or it has only one."""
     text, first = emitter.text, _first_item(emitter)
     site, fences = (int(str(each)) for each in node.literals[:2])
-    info = site | fences << 16
+    info = str(site | fences << FENCES_SHIFT)
+    if node.operands:
+        shifted = text.emit(f"shl i64 {_common_bits(emitter, node.operands[0])}, {FENCES_SHIFT}")
+        info = text.emit(f"or i64 {shifted}, {site}")
     if node.literals[2] == "group":
         function = _function(emitter, "arrive")
         text.do(f"call void {function}(i64 {first}, i64 {emitter.width}, i64 {info})")
     else:
         function = _function(emitter, "subgroup_barrier")
         text.do(f"call void {function}(i64 {first}, i64 {info})")
+
+
+def _common_bits(emitter: Emitter, node: Node) -> str:
+    """The bits that a number has in all lanes."""
+    text, value = emitter.text, emitter.scalar(node)
+    name = value.name
+    if emitter.width > 1 and value.stride != 0:
+        wide = text.vector_type(value.type)
+        name = text.call(
+            value.type,
+            f"llvm.vector.reduce.and.v{emitter.width}{value.type}",
+            [(wide, text.as_vector(value))],
+        )
+    return emitter.widen_i64(node, name)
