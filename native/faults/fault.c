@@ -20,6 +20,8 @@
 #include <unistd.h>
 
 #include "check/host/device_memory.h"
+#include "check/order/host_touches.h"
+#include "check/order/order.h"
 #include "faults/fault_arch.h"
 #include "faults/lost_context.h"
 #include "faults/source_lines.h"
@@ -195,6 +197,9 @@ static void on_signal(int signal, siginfo_t *info, void *state) {
     } else if (signal == SIGSEGV && info->si_code == SEGV_ACCERR && gs_device_memory_is_checked() &&
                gs_device_memory_touched(info->si_addr)) {
         /* it is open now: the thread goes on */
+    } else if (signal == SIGSEGV && info->si_code == SEGV_ACCERR && gs_order_is_checked() &&
+               gs_host_pages_touched(info->si_addr, gs_fault_access(info, state) == GS_ACCESS_WRITE)) {
+        /* so is this */
     } else if (at != NULL && is_own_fault(info)) {
         land(at, gs_fault_signal(signal, state), info, state);
     } else {

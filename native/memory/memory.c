@@ -9,6 +9,8 @@
 
 #include "check/single_groups.h"
 #include "check/host/device_memory.h"
+#include "check/order/host_touches.h"
+#include "check/order/order.h"
 #include "check/quarantine.h"
 #include "check/uninitialised.h"
 #include "objects/device_kind.h"
@@ -199,6 +201,8 @@ static ze_result_t allocate(gs_allocation *request, size_t alignment, void **poi
     if (result == ZE_RESULT_SUCCESS && request->type == ZE_MEMORY_TYPE_DEVICE && request->owner == NULL &&
         gs_device_memory_is_checked())
         gs_device_memory_add(request->base, request->span);
+    if (result == ZE_RESULT_SUCCESS && request->type != ZE_MEMORY_TYPE_DEVICE && request->owner == NULL && gs_order_is_checked())
+        gs_host_pages_add(request->base, request->span);
     return result;
 }
 
@@ -217,6 +221,8 @@ static void release(gs_allocation *allocation) {
     gs_residency_end(allocation);
     if (gs_device_memory_is_checked())
         gs_device_memory_remove(allocation->base);
+    if (gs_order_is_checked())
+        gs_host_pages_remove(allocation->base);
     if (allocation->backing == GS_BACKING_BLOCK)
         gs_uninitialised_forget(allocation->base, allocation->span);
     bool is_attached = allocation->backing == GS_BACKING_FILE || allocation->backing == GS_BACKING_SYSTEM;

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "check/host/device_memory.h"
+#include "check/order/host_touches.h"
+#include "check/order/order.h"
 #include "check/uninitialised.h"
 #include "memory/memory.h"
 #include "memory/memory_file.h"
@@ -46,6 +48,8 @@ static bool move_to_file(const gs_allocation *found, int fd) {
                             found->type != ZE_MEMORY_TYPE_DEVICE);
     if (gs_device_memory_is_checked())
         gs_device_memory_remove(found->base);
+    if (gs_order_is_checked())
+        gs_host_pages_remove(found->base);
     copy_pages(copy, found->base, found->size);
     if (mremap(copy, found->span, found->span, MREMAP_MAYMOVE | MREMAP_FIXED, found->base) != MAP_FAILED)
         return true;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "check/host/host.h"
+#include "check/order/host_touches.h"
 #include "check/order/order.h"
 #include "faults/lost_context.h"
 #include "memory/memory.h"
@@ -294,6 +295,19 @@ static bool is_issued_here(gs_queue *queue, gs_command *command) {
     return issued;
 }
 
+/* What the program touches while a command runs cannot be seen. So a call that submits one waits for it, unless it is held up;
+ * once in vain is enough. */
+static void settle(gs_queue *queue) {
+    static _Atomic bool is_in_vain;
+    const uint64_t slice = 10 * 1000 * 1000, most = 100;
+    gs_queue_progress wanted = {queue, queue->submitted};
+    for (uint64_t turn = 0; gs_host_pages_exist() && !is_in_vain && !queue->waits; turn++) {
+        if (gs_futex_wait(&queue->futex, gs_queue_has_completed, &wanted, slice, true) == GS_WAIT_DONE)
+            return;
+        is_in_vain = turn >= most;
+    }
+}
+
 ze_result_t gs_queue_prepare(gs_queue *queue, const gs_command *command) {
     gs_lock(&queue->lock);
     bool idle = !queue->running && !queue->called;
@@ -339,6 +353,8 @@ void gs_queue_submit(gs_queue *queue, gs_command *command) {
         gs_engine_assign(queue);
     if (queue->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS)
         gs_queue_synchronise(queue, GS_FOREVER);
+    else if (gs_order_is_checked())
+        settle(queue);
 }
 
 bool gs_queue_claim(gs_queue *queue) {

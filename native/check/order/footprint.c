@@ -395,3 +395,25 @@ void gs_footprint_compare_range(const gs_footprint *here, uint64_t from, uint64_
         }
     }
 }
+
+/* --- For the pages of the host -------------------------------------------------------------------------- */
+
+bool gs_footprint_releases(const gs_footprint *footprint) { return footprint != NULL && footprint->releases; }
+
+static void find_extent(const chunk *of, bool writes, void (*found)(uint64_t from, uint64_t to, bool writes)) {
+    uint32_t first = LINES, last = 0;
+    for (uint32_t at = 0; at < LINES; at++)
+        if ((writes ? of->lines[at].written : of->lines[at].read) != 0) {
+            first = first < at ? first : at;
+            last = at;
+        }
+    if (first < LINES)
+        found(address_of(of, first), address_of(of, last) + LINE, writes);
+}
+
+void gs_footprint_extents(const gs_footprint *footprint, void (*found)(uint64_t from, uint64_t to, bool writes)) {
+    for (const chunk *each = footprint != NULL ? footprint->chunks : NULL; each != NULL; each = each->next) {
+        find_extent(each, false, found);
+        find_extent(each, true, found);
+    }
+}

@@ -27,6 +27,12 @@ void gs_footprint_add(gs_footprint *footprint, uint64_t group, uint64_t base, in
 /* One access of a range, by nobody in particular. */
 void gs_footprint_add_range(gs_footprint *footprint, uint64_t from, uint64_t to, bool writes);
 
+/* Whether some atomic operation of it releases. */
+bool gs_footprint_releases(const gs_footprint *footprint);
+
+/* Calls `found` with where reads and writes lie, roughly: more is in between. */
+void gs_footprint_extents(const gs_footprint *footprint, void (*found)(uint64_t from, uint64_t to, bool writes));
+
 /* Who accessed a byte. */
 typedef struct gs_footprint_party {
     uint64_t group;

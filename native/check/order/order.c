@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "check/order/host_touches.h"
 #include "check/order/records.h"
 #include "graphs/graph.h"
 #include "objects/list.h"
@@ -38,6 +39,7 @@ static submission *oldest, **youngest = &oldest;
 static uint64_t submissions;
 static const gs_vector_clock *host;
 static _Thread_local bool is_alone; /* there is no list but that of the command which this thread executes, and it is in order */
+static _Thread_local bool is_working; /* between the start and the end of a command */
 static const uint64_t FEW_WORK_ITEMS = 1 << 16;
 
 void gs_order_lock(void) { gs_lock(&lock); }
@@ -53,7 +55,11 @@ bool gs_timeline_matters(uint64_t id) {
 static void join_into(const gs_vector_clock **place, const gs_vector_clock *clock) { gs_clock_set(place, gs_clock_join(*place, clock)); }
 
 static void collect(void) {
-    gs_records_collect(host, submissions, oldest != NULL ? oldest->number : UINT64_MAX);
+    if (gs_records_collect(host, submissions, oldest != NULL ? oldest->number : UINT64_MAX)) {
+        gs_host_pages_forget();
+        gs_records_note_pages();
+        gs_host_pages_apply();
+    }
     for (timeline **link = &timelines; *link != NULL;) {
         timeline *each = *link;
         if (!each->is_closed || gs_records_have(each->id)) {
@@ -111,9 +117,12 @@ void gs_order_close(gs_queue *queue) {
     queue->timeline = NULL;
 }
 
+static void report_touches(void);
+
 /* --- Submissions ---------------------------------------------------------------------------------------- */
 
 void gs_order_submit(gs_command *command) {
+    report_touches();
     submission *made = malloc(sizeof *made);
     command->submission = made;
     if (made == NULL)
@@ -172,6 +181,11 @@ static bool is_known(const gs_event *event) {
            event->heap != &event->mapped;
 }
 
+/* The program may look at words of memory to see how far a command has come. */
+static bool is_seen_elsewhere(const gs_command *command) {
+    return command->signal != NULL && (command->signal->mode == GS_EVENT_EXTERNAL || command->signal->heap == &command->signal->mapped);
+}
+
 static void join_unknown(const gs_vector_clock **place) {
     const gs_vector_clock *all = everything_so_far();
     join_into(place, all);
@@ -228,8 +242,30 @@ static void end_node(timeline *of, const gs_node *node, const gs_vector_clock *a
     gs_clock_set(&nodes[node->index], gs_clock_hold(after));
 }
 
+/* What the program itself has touched so far is compared while it is known what the host has seen by then. */
+static void report_touches(void) {
+    gs_host_touch touch;
+    while (gs_host_touch_take(&touch)) {
+        gs_lock(&lock);
+        const gs_vector_clock *seen = gs_clock_hold(host);
+        gs_unlock(&lock);
+        gs_records_compare_touch(&touch, seen);
+        gs_lock(&lock);
+        gs_clock_drop(seen);
+        gs_unlock(&lock);
+    }
+}
+
+void gs_order_end_program(void) {
+    if (gs_order_is_checked())
+        report_touches();
+}
+
 void gs_order_start(gs_queue *queue, const gs_command *command, bool in_order) {
     timeline *of = queue->timeline;
+    report_touches();
+    gs_host_pages_open();
+    is_working = true;
     is_alone = of == NULL;
     if (of == NULL)
         return;
@@ -245,7 +281,16 @@ void gs_order_start(gs_queue *queue, const gs_command *command, bool in_order) {
     gs_unlock(&lock);
 }
 
-void gs_order_abandon(void) { gs_records_abandon(); }
+static void stop_working(void) {
+    if (is_working)
+        gs_host_pages_close();
+    is_working = false;
+}
+
+void gs_order_abandon(void) {
+    gs_records_abandon();
+    stop_working();
+}
 
 /* A barrier that waits for events waits for nothing else; so does a wait. Both hold up what follows. */
 static void pass_barrier(timeline *of, const gs_command *command) {
@@ -257,11 +302,12 @@ static void pass_barrier(timeline *of, const gs_command *command) {
 void gs_order_end(gs_queue *queue, const gs_command *command, bool in_order) {
     timeline *of = queue->timeline;
     if (of == NULL) {
-        gs_records_abandon();
+        gs_order_abandon();
         return;
     }
     const gs_moment moment = {of->id, of->number};
     gs_records_add(queue, command, moment, of->now);
+    stop_working();
     gs_lock(&lock);
     of->ended = of->number;
     join_into(&of->reached, of->now);
@@ -274,6 +320,10 @@ void gs_order_end(gs_queue *queue, const gs_command *command, bool in_order) {
     const gs_vector_clock *after = is_all ? end_of(of) : gs_clock_after(of->now, moment, false);
     if (command->signal != NULL)
         join_into(&command->signal->order, after);
+    if (command->operation == GS_HOST_FUNCTION || is_seen_elsewhere(command)) {
+        join_into(&host, after);
+        collect();
+    }
     if (command->node != NULL)
         end_node(of, command->node, after);
     gs_clock_drop(after);
@@ -327,6 +377,7 @@ void gs_order_host_signals(gs_event *event) {
 }
 
 void gs_order_host_saw_event(const gs_event *event) {
+    report_touches();
     gs_lock(&lock);
     join_event(&host, event);
     collect();
@@ -335,6 +386,7 @@ void gs_order_host_saw_event(const gs_event *event) {
 }
 
 void gs_order_host_saw_fence(const gs_fence *fence) {
+    report_touches();
     gs_lock(&lock);
     join_into(&host, fence->order);
     collect();
@@ -344,6 +396,7 @@ void gs_order_host_saw_fence(const gs_fence *fence) {
 
 void gs_order_host_saw_queue(const gs_queue *queue) {
     const timeline *of = queue->timeline;
+    report_touches();
     if (of == NULL)
         return;
     gs_lock(&lock);

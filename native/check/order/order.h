@@ -48,6 +48,9 @@ void gs_order_host_saw_event(const struct gs_event *event);
 void gs_order_host_saw_fence(const struct gs_fence *fence);
 void gs_order_host_saw_queue(const struct gs_queue *queue);
 
+/* Reports what the program has touched, before it ends. */
+void gs_order_end_program(void);
+
 /* Whoever reset or released what a clock belongs to. */
 void gs_order_forget(const gs_vector_clock **clock);
 

@@ -197,14 +197,37 @@ static void link_record(record *of) {
         unlink_record(oldest);
 }
 
-void gs_records_collect(const gs_vector_clock *host, uint64_t submissions, uint64_t oldest_submission) {
+bool gs_records_collect(const gs_vector_clock *host, uint64_t submissions, uint64_t oldest_submission) {
+    bool has_new = false;
     for (record *each = oldest, *next; each != NULL; each = next) {
         next = each->younger;
-        if (each->known_since == 0 && gs_clock_has(host, each->moment))
+        if (each->known_since == 0 && gs_clock_has(host, each->moment)) {
             each->known_since = submissions + 1;
+            has_new = true;
+        }
         if (each->known_since != 0 && each->known_since <= oldest_submission)
             unlink_record(each);
     }
+    return has_new;
+}
+
+static void note_extent(uint64_t from, uint64_t to, bool writes) { gs_host_pages_note(from, to, writes); }
+
+/* What releases may be waited for by the program, in a loop that nobody sees. */
+static void note_pages(const record *of) {
+    for (const part *each = of->parts; each != NULL; each = each->next)
+        if (gs_footprint_releases(each->footprint))
+            return;
+    for (uint32_t each = 0; each < of->range_count; each++)
+        note_extent(of->ranges[each].from, of->ranges[each].to, of->ranges[each].writes);
+    for (const part *each = of->parts; each != NULL; each = each->next)
+        gs_footprint_extents(each->footprint, note_extent);
+}
+
+void gs_records_note_pages(void) {
+    for (const record *each = oldest; each != NULL; each = each->younger)
+        if (each->known_since == 0)
+            note_pages(each);
 }
 
 bool gs_records_have(uint64_t timeline) {
@@ -242,7 +265,7 @@ static bool is_same_memory(const comparison *of, uint64_t address) {
 
 static gs_race_party describe(const record *of, const part *in, const gs_footprint_party *party) {
     gs_race_party described = {.what = of->what,
-                               .function = of->origin.stack != NULL ? gs_function_names[of->origin.function] : "",
+                               .function = of->origin.stack != NULL && of->origin.function < GS_FN_COUNT ? gs_function_names[of->origin.function] : "",
                                .stack = of->origin.stack,
                                .access = party->access};
     if (in != NULL && in->module != NULL) {
@@ -333,6 +356,8 @@ void gs_records_add(gs_queue *queue, const gs_command *command, gs_moment moment
     record **unordered = take_unordered(clock, &count);
     made->references++;
     link_record(made);
+    if (gs_host_pages_exist())
+        note_pages(made);
     gs_order_unlock();
     gs_records_bury();
     for (size_t each = 0; each < count; each++) {
@@ -343,4 +368,43 @@ void gs_records_add(gs_queue *queue, const gs_command *command, gs_moment moment
     drop(made);
     if (stops)
         gs_context_lose(queue->context, "checked mode found a race, and GROUNDSTATE_CHECK_STOP is set");
+}
+
+/* --- The program itself ------------------------------------------------------------------------------------- */
+
+/* What the program does while a command uses atomic operations there may be one, too. */
+static bool is_atomic(const gs_footprint_party *party) { return party->access == GS_ATOMIC; }
+
+static bool report_touch(uint64_t address, uint32_t bytes, const gs_footprint_party *here, const gs_footprint_party *there, void *with) {
+    return is_atomic(here) || report(address, bytes, there, here, with);
+}
+
+static bool compare_touch(const record *touch, const record *with) {
+    comparison of = {.records = {touch, with}};
+    const range *at = &touch->ranges[0];
+    for (const part *each = with->parts; each != NULL; each = each->next)
+        if (gs_footprint_releases(each->footprint))
+            return false;
+    for (uint32_t each = 0; each < with->range_count; each++)
+        compare_ranges(&of, at, &with->ranges[each]);
+    for (of.parts[1] = with->parts; of.parts[1] != NULL && of.reports == 0; of.parts[1] = of.parts[1]->next)
+        gs_footprint_compare_range(of.parts[1]->footprint, at->from, at->to, at->writes, report_touch, &of);
+    return of.stops;
+}
+
+void gs_records_compare_touch(const gs_host_touch *touch, const gs_vector_clock *seen) {
+    record made = {.memory = gs_memory_last_number(),
+                   .origin = {GS_FN_COUNT, touch->stack},
+                   .what = "the program itself",
+                   .range_count = 1,
+                   .ranges = {{touch->address, touch->address + 1, touch->writes}}};
+    size_t count;
+    gs_order_lock();
+    record **unordered = take_unordered(seen, &count);
+    gs_order_unlock();
+    for (size_t each = 0; each < count; each++) {
+        compare_touch(&made, unordered[each]);
+        drop(unordered[each]);
+    }
+    free(unordered);
 }

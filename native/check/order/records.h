@@ -4,6 +4,7 @@
 
 #include "check/order/vector_clock.h"
 #include "check/order/footprint.h"
+#include "check/order/host_touches.h"
 #include "runtime/launch.h"
 
 struct gs_command;
@@ -19,8 +20,15 @@ void gs_records_abandon(void);
 void gs_records_add(struct gs_queue *queue, const struct gs_command *command, gs_moment moment, const gs_vector_clock *clock);
 
 /* Called with the lock of order.c held: forgets what the host knows to be done, once no command is left that was submitted
- * before it knew. `host`: its clock; `submissions`: how many there were; `oldest`: the first that is not done. */
-void gs_records_collect(const gs_vector_clock *host, uint64_t submissions, uint64_t oldest);
+ * before it knew. `host`: its clock; `submissions`: how many there were; `oldest`: the first that is not done. True if the host
+ * has come to know of some. */
+bool gs_records_collect(const gs_vector_clock *host, uint64_t submissions, uint64_t oldest);
+
+/* With that lock held: notes the pages of what the host does not know to be done. */
+void gs_records_note_pages(void);
+
+/* The program has touched memory, when the host knew what a clock says: looks for races. Called without any short lock. */
+void gs_records_compare_touch(const gs_host_touch *touch, const gs_vector_clock *seen);
 
 /* driver/checking/command_races.py, through python/handlers.c: true if the context is to be lost for it. */
 bool gs_report_command_race(const gs_command_race *race);

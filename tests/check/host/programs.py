@@ -18,9 +18,10 @@ from typing import Any
 from tests.check.host.cases import Cases, findings_in
 
 ROOT = Path(__file__).parents[3]
-WRONG = ("wrong_calls", "wrong_waits", "wrong_orders", "wrong_touches")
-RIGHT = ("right", "right_waits", "right_orders", "right_touches")
-CHECKERS = {"wrong_orders": "races", "right_orders": "races"}
+WRONG = ("wrong_calls", "wrong_waits", "wrong_orders", "wrong_touches", "wrong_meetings")
+RIGHT = ("right", "right_waits", "right_orders", "right_touches", "right_meetings")
+RACES = ("wrong_orders", "right_orders", "wrong_meetings", "right_meetings")
+CHECKERS = dict.fromkeys(RACES, "races")
 """For programs that are for another checker than that of the host."""
 TIMEOUT = 120
 

@@ -94,7 +94,7 @@ for name in ("zeCommandListAppendBarrier", "zeCommandListAppendWaitOnEvents"):
 """
 
 
-@pytest.mark.parametrize("program", ["wrong_orders", "wrong_touches"])
+@pytest.mark.parametrize("program", ["wrong_orders", "wrong_touches", "wrong_meetings"])
 def test_races_are_not_found_by_a_checker_that_is_off(program: str) -> None:
     assert misjudged(program, found_by(program, check="0")) == list(cases_of(program).all)
 
@@ -118,6 +118,18 @@ def test_race_between_commands_shows_both() -> None:
     calls = [note for note in finding["notes"] if "appended by zeCommandListAppendLaunch" in note]
     assert len(calls) == 2
     assert all("halves_that_share_an_element()" in "".join(finding["notes"]) for _ in calls)
+
+
+def test_race_with_the_host_shows_both() -> None:
+    (finding,) = found_once("wrong_meetings")["the_second_time"]
+    assert finding["title"] == (
+        "race between the program itself and kernel 'add': write and write of the same byte"
+    )
+    assert finding["work_item"] == [2, 0, 0]
+    places = finding["places"]
+    assert "the_second_time()" in [place["beside"] for place in places]
+    assert places[-1]["label"] == "write by work-item (2, 0, 0)"
+    assert finding["notes"][-1].startswith("nothing orders the two: wait for the command before")
 
 
 def test_race_with_a_copy_names_the_copy() -> None:

@@ -19,11 +19,17 @@ from groundstate.excerpt import Place
 from groundstate.findings import Finding
 from groundstate.native_layouts import CommandRace, Dispatch, RaceParty
 
-KIND = "race-between-commands"
+KIND, KIND_WITH_HOST = "race-between-commands", "race-with-host"
+HOST = "the program itself"
+"""What native/check/order/records.c calls the party that is no command."""
 ACCESSES = ("read", "write", "atomic operation")
 ADVICE = (
     "nothing orders the two: let one wait for an event of the other, append both to one in-order"
     " list, put a barrier between them, or wait on the host before the second is submitted"
+)
+HOST_ADVICE = (
+    "nothing orders the two: wait for the command before (zeEventHostSynchronize,"
+    " zeFenceHostSynchronize, zeCommandQueueSynchronize or zeCommandListHostSynchronize)"
 )
 
 Item = tuple[int, ...]
@@ -40,19 +46,21 @@ def read(race: CommandRace) -> Finding:
     one, other = race.parties
     places, its = _place(one), _place(other)
     notes = _call(one, places) + _call(other, its)
-    item = _work_item(one)
+    launch = one if one.entry_point else other
+    item = _work_item(launch)
+    is_host = _words(one.what) == HOST
     return Finding(
         checker="races",
-        kind=KIND,
+        kind=KIND_WITH_HOST if is_host else KIND,
         title=(
             f"race between {_words(one.what)} and {_words(other.what)}: {ACCESSES[one.access]} and "
             f"{ACCESSES[other.access]} of the same {'byte' if race.bytes == 1 else 'bytes'}"
         ),
         places=[*places, *_second(its, other)],
-        notes=[*notes, f"at address {race.address:#x}", ADVICE],
+        notes=[*notes, f"at address {race.address:#x}", HOST_ADVICE if is_host else ADVICE],
         kernel=_kernel(one) or _kernel(other),
         work_item=item,
-        group=group_of(item, Dispatch.from_address(one.dispatch)) if item is not None else None,
+        group=group_of(item, Dispatch.from_address(launch.dispatch)) if item is not None else None,
     )
 
 
