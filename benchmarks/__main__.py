@@ -26,6 +26,7 @@ from benchmarks import (
 from benchmarks.figures import Figure, Options, Plan
 from benchmarks.kernels import (
     checked,
+    checked_memory,
     checked_races,
     checked_uninit,
     compile_time,
@@ -51,6 +52,7 @@ BENCHMARKS = {
         checked,
         checked_uninit,
         checked_races,
+        checked_memory,
         oclgrind,
         first,
         compile_time,

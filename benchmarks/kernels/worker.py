@@ -124,6 +124,12 @@ class Worker:
             launch()
         return {"times": [(time.perf_counter_ns() - start) / launches]}
 
+    def peak(self) -> dict[str, Any]:
+        """The most memory that the process has had so far."""
+        lines = Path("/proc/self/status").read_text().splitlines()
+        (most,) = (each.split()[1] for each in lines if each.startswith("VmHWM:"))
+        return {"mebibytes": [int(most) / 1024]}
+
     def drop(self) -> dict[str, Any]:
         """Gives the kernel's memory back."""
         self.prepared, self.restored = None, []

@@ -166,8 +166,8 @@ _PREPOSITIONS = ("after", "before", "by", "for", "from", "in", "of", "on", "to",
 def words_of(kind: str, number: int = 1) -> str:
     """A kind in words, in the plural if there are several.
 
-    >>> words_of("use-after-free", 2), words_of("out-of-bounds-read")
-    ('uses after free', 'out-of-bounds read')
+    >>> words_of("use-after-free", 2), words_of("uninitialised-copy", 2)
+    ('uses after free', 'uninitialised copies')
     """
     for compound in _COMPOUNDS:
         joined = compound.rstrip("-").replace("-", "\0") + "-" * compound.endswith("-")
@@ -175,7 +175,8 @@ def words_of(kind: str, number: int = 1) -> str:
     words = kind.split("-")
     if number != 1:
         places = [place for place, word in enumerate(words) if place and word in _PREPOSITIONS]
-        words[(places or [len(words)])[0] - 1] += "s"
+        noun = (places or [len(words)])[0] - 1
+        words[noun] = words[noun].removesuffix("y") + ("ies" if words[noun].endswith("y") else "s")
     return printable(" ".join(words).replace("\0", "-"))
 
 
