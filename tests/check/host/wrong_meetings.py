@@ -20,14 +20,14 @@ BIG = 100_000
 def a_result_is_read_too_early(made: KernelBench) -> None:
     memory = made.shared(BYTES)
     launch(made.immediate(), kernel(made, "put", memory), 1)
-    assert view(memory, BYTES)[0] == 0
+    int(view(memory, BYTES)[0])
 
 
 @wrong
 def the_last_byte_of_host_memory(made: KernelBench) -> None:
     memory = made.host(BYTES)
     launch(made.immediate(), kernel(made, "put", memory), 1)
-    assert view(memory, BYTES)[-1] == 0
+    int(view(memory, BYTES)[-1])
 
 
 @wrong
@@ -55,7 +55,7 @@ def the_source_of_a_copy_is_written_too_early(made: KernelBench) -> None:
 def a_fill_is_read_too_early(made: KernelBench) -> None:
     memory = made.shared(BIG)
     fill(made.immediate(), memory, b"\7", BIG)
-    assert view(memory, BIG)[9] == 7
+    int(view(memory, BIG)[9])
 
 
 @wrong
@@ -71,7 +71,7 @@ def another_list_was_waited_for(made: KernelBench) -> None:
     launch(made.immediate(), kernel(made, "put", memory), 1)
     fill(other, made.local(64), b"\0", 64)
     finish(other)
-    assert view(memory, BYTES)[0] == 0
+    int(view(memory, BYTES)[0])
 
 
 @wrong
@@ -80,7 +80,7 @@ def a_closed_list_is_not_waited_for(made: KernelBench) -> None:
     launch(commands, kernel(made, "put", memory), 1)
     close_list(commands)
     submit(made.queue(), commands)
-    assert view(memory, BYTES)[0] == 0
+    int(view(memory, BYTES)[0])
 
 
 @wrong
@@ -89,7 +89,7 @@ def the_event_of_an_earlier_command(made: KernelBench) -> None:
     launch(commands, kernel(made, "put", made.local(BYTES)), 1, signal=event)
     launch(commands, kernel(made, "put", memory), 1)
     check(ze.zeEventHostSynchronize(event, 2**64 - 1))
-    assert view(memory, BYTES)[0] == 0
+    int(view(memory, BYTES)[0])
 
 
 @wrong
