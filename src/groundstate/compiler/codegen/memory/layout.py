@@ -8,19 +8,13 @@ are read as one wide vector and taken apart by shuffles, and so are vectors of f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
-from groundstate.compiler.codegen.control.speculation import (
-    either_way,
-    exchanged,
-    exchanged_mask,
-    moved,
-)
+from groundstate.compiler.codegen.control.speculation import either_way, moved
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.function import components
 from groundstate.compiler.codegen.memory.copies import clear
+from groundstate.compiler.codegen.memory.exchanges import exchanged, exchanging
 from groundstate.compiler.codegen.memory.gathers import gather, readable, scatter
 from groundstate.compiler.codegen.memory.masked import load_masked
 from groundstate.compiler.codegen.memory.nontemporal import store_masked_vector, store_vector
@@ -180,7 +174,7 @@ def _load_scalar(
     if _profits_from_speculation(emitter, pointer, type_.size, volatile):
 
         def read(where: Lanes) -> list[str]:
-            with _exchanging(emitter, pointer, where) as swap:
+            with exchanging(emitter, pointer, where) as swap:
                 name = text.as_vector(_load_scalar(emitter, where, type_, align, volatile))
             return [exchanged(text, scalar, name, swap) if swap else name]
 
@@ -209,20 +203,6 @@ def _profits_from_speculation(emitter: Emitter, pointer: Lanes, size: int, volat
     if pointer.speculation is None:
         return False
     return pointer.speculation.stride == size or (emitter.mask is None and not volatile)
-
-
-@contextmanager
-def _exchanging(emitter: Emitter, pointer: Lanes, where: Lanes) -> Iterator[str]:
-    """While an access is written for lanes in another order: with their mask in that order. Gives
-    the order, or nothing if it is that of the lanes."""
-    speculation, mask = pointer.speculation, emitter.mask
-    swap = speculation.swap if speculation is not None and not where.is_vector else ""
-    if swap and mask is not None:
-        emitter.mask = exchanged_mask(emitter.text, mask, swap)
-    try:
-        yield swap
-    finally:
-        emitter.mask = mask
 
 
 def _from_memory(emitter: Emitter, name: str, type_: Type, vector: bool) -> str:
@@ -381,7 +361,7 @@ def _store_scalar(
         name = text.as_vector(value)
 
         def write(where: Lanes) -> list[str]:
-            with _exchanging(emitter, pointer, where) as swap:
+            with exchanging(emitter, pointer, where) as swap:
                 moved_name = exchanged(text, value.type, name, swap) if swap else name
                 all_ = Lanes(value.type, moved_name, None)
                 _store_scalar(emitter, where, type_, all_, align, volatile)
