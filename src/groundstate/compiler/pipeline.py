@@ -265,7 +265,7 @@ def _write(
     placement, _ = place_variables(program.kernel(name), program.globals)
     _, types = describe_arguments(*program.function(name))
     contract = ExecutionMode.ContractionOff not in program.modes(name)
-    rows = rows_together(divergence)
-    writer = KernelWriter(divergence, types, program.signature(name), placement, contract, rows)
+    lockstep = rows_together(divergence)
+    writer = KernelWriter(divergence, types, program.signature(name), placement, contract, lockstep)
     writer.context.is_marked = is_marked
     return writer.write(divergence.kernel.cells)

@@ -1,11 +1,11 @@
-"""Rows of a group that run in lockstep, so that what they share is loaded once."""
+"""Vectors of a group that run in lockstep, so that what they share is loaded once."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from groundstate.compiler.analysis.rows import rows_together
+from groundstate.compiler.analysis.rows import Lockstep, rows_together
 from groundstate.compiler.pipeline import specialise
 from groundstate.compiler.program import Program
 from tests.compiler.runner import program_of, run
@@ -68,12 +68,14 @@ def program() -> Program:
     return program_of(SOURCE)
 
 
-def together(program: Program, name: str, group: tuple[int, int, int], width: int = 8) -> int:
+def together(program: Program, name: str, group: tuple[int, int, int], width: int = 8) -> Lockstep:
     return rows_together(specialise(program, name, group, width))
 
 
 @pytest.mark.parametrize("width", [None, 1, 4, 8])
-@pytest.mark.parametrize("group", [(32, 8, 1), (16, 16, 1), (8, 2, 4), (64, 1, 1), (1, 32, 2)])
+@pytest.mark.parametrize(
+    "group", [(32, 8, 1), (16, 16, 1), (8, 2, 4), (64, 1, 1), (1, 32, 2), (32, 1, 2)]
+)
 def test_product_is_right(program: Program, group: tuple[int, int, int], width: int | None) -> None:
     n = 64
     a, b = np.random.default_rng(1).integers(0, 9, (2, n, n)).astype(np.float32)
@@ -84,7 +86,7 @@ def test_product_is_right(program: Program, group: tuple[int, int, int], width: 
 
 
 @pytest.mark.parametrize("n", [0, 4, 20])
-@pytest.mark.parametrize("group", [(32, 8, 1), (16, 4, 1), (16, 3, 1)])
+@pytest.mark.parametrize("group", [(32, 8, 1), (16, 4, 1), (16, 3, 1), (64, 1, 1)])
 def test_values_of_rows_stay_apart(program: Program, group: tuple[int, int, int], n: int) -> None:
     a = (np.arange(64 * 64, dtype=np.float32) % 3).reshape(64, 64)
     results = []
@@ -99,14 +101,22 @@ def test_values_of_rows_stay_apart(program: Program, group: tuple[int, int, int]
 
 
 @pytest.mark.parametrize(
-    ("group", "count"), [((32, 8, 1), 4), ((8, 6, 1), 2), ((8, 3, 1), 1), ((64, 1, 1), 1)]
+    ("group", "expected"),
+    [
+        ((32, 8, 1), Lockstep(4)),
+        ((8, 6, 1), Lockstep(2)),
+        ((8, 3, 1), Lockstep()),
+        ((64, 1, 1), Lockstep(4, along_row=True)),
+        ((16, 3, 1), Lockstep(2, along_row=True)),
+        ((24, 1, 1), Lockstep()),
+    ],
 )
 def test_rows_that_share_loads_run_together(
-    program: Program, group: tuple[int, int, int], count: int
+    program: Program, group: tuple[int, int, int], expected: Lockstep
 ) -> None:
-    assert together(program, "product", group) == count
+    assert together(program, "product", group) == expected
 
 
 @pytest.mark.parametrize("name", ["own_rows", "as_long_as_row", "inside", "counts", "meets"])
 def test_other_rows_run_one_by_one(program: Program, name: str) -> None:
-    assert together(program, name, (32, 8, 1)) == 1
+    assert together(program, name, (32, 8, 1)) == Lockstep()

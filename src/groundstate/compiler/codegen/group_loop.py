@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ctypes
 
+from groundstate.compiler.analysis.rows import Lockstep
 from groundstate.compiler.codegen import counting
 from groundstate.compiler.codegen.emitter import KernelContext
 from groundstate.compiler.codegen.memory.nontemporal import FENCE
@@ -101,8 +102,8 @@ class GroupLoop:
     """What `following_barriers` says."""
     unrolling: str
     """`UNROLL`, `KEEP`, or nothing if LLVM knows best whether to unroll loops over sub-groups."""
-    rows: int
-    """How many rows run in lockstep: `step` is called for the first of them."""
+    lockstep: Lockstep
+    """Which vectors run in lockstep: `step` is called for the first of them."""
     vectors_in_row: int
     tells: bool = False
     """Whether the kernel tells checkers what its groups do (codegen/memory/races.py)."""
@@ -297,7 +298,7 @@ class GroupLoop:
             "  %stopped = phi i32 [ 0, %subs ], [ %stop, %subs.go ]",
             "  %any.next = or i32 %any, %stopped",
             "  %n.next = add i64 %n, 1",
-            f"  %s.more = icmp ult i64 %n.next, {count // self.rows}",
+            f"  %s.more = icmp ult i64 %n.next, {count // self.lockstep.vectors}",
             "  br i1 %s.more, label %subs, label %round.end",
             "round.end:",
             "  call void %pass_barrier()",
@@ -344,7 +345,7 @@ class GroupLoop:
 
     def _subgroup_lines(self, dot: str, resume: str, before: str) -> list[str]:
         """The loop over the sub-groups of a group, from a barrier to the next."""
-        context = self.context
+        count = self.context.subgroups // self.lockstep.vectors
         return [
             f"  br label %subs{dot}",
             f"subs{dot}:",
@@ -353,7 +354,7 @@ class GroupLoop:
             *self._place_lines(dot),
             *self._step_lines(dot, resume),
             f"  %n.next{dot} = add i64 %n{dot}, 1",
-            f"  %s.more{dot} = icmp ult i64 %n.next{dot}, {context.subgroups // self.rows}",
+            f"  %s.more{dot} = icmp ult i64 %n.next{dot}, {count}",
             f"  br i1 %s.more{dot}, label %subs{dot}, label %round.end{dot}{self._hint(dot)}",
             f"round.end{dot}:",
         ]
@@ -388,7 +389,10 @@ class GroupLoop:
     def _order_lines(self, dot: str) -> list[str]:
         """Which sub-group comes next: in their order, from the last one on, from the middle on, or
         every other one first."""
-        count, order = self.context.subgroups // self.rows, self.context.target.subgroup_order
+        count, order = (
+            self.context.subgroups // self.lockstep.vectors,
+            self.context.target.subgroup_order,
+        )
         if order == 1:
             return [f"  %s{dot} = sub i64 {count - 1}, %n{dot}"]
         if order == 2:
@@ -406,12 +410,13 @@ class GroupLoop:
         return [f"  %s{dot} = add i64 %n{dot}, 0"]
 
     def _place_lines(self, dot: str) -> list[str]:
-        """The number of the sub-group, of which some rows are left out that run with others."""
-        if self.rows == 1:
-            return [f"  %sub{dot} = add i64 %s{dot}, 0"]
+        """The number of the sub-group, of which those are left out that run with others."""
+        together, along_row = self.lockstep
+        if together == 1 or along_row:
+            return [f"  %sub{dot} = mul i64 %s{dot}, {together}"]
         return [
             f"  %band{dot} = udiv i64 %s{dot}, {self.vectors_in_row}",
-            f"  %over{dot} = mul i64 %band{dot}, {self.vectors_in_row * (self.rows - 1)}",
+            f"  %over{dot} = mul i64 %band{dot}, {self.vectors_in_row * (together - 1)}",
             f"  %sub{dot} = add i64 %s{dot}, %over{dot}",
         ]
 

@@ -38,6 +38,7 @@ import groundstate.compiler.codegen.reports
 import groundstate.compiler.codegen.workitems  # noqa: F401 - each registers its instructions
 from groundstate.compiler.analysis.divergence import Divergence, lane_stride
 from groundstate.compiler.analysis.facts import is_loop_free
+from groundstate.compiler.analysis.rows import ONE_BY_ONE, Lockstep
 from groundstate.compiler.analysis.shared_variables import stack_variables
 from groundstate.compiler.codegen import counting
 from groundstate.compiler.codegen.control import refill
@@ -123,11 +124,10 @@ class KernelWriter:
         signature: Signature,
         placement: dict[tuple[int, int], tuple[str, int]],
         contract: bool,
-        rows: int = 1,
+        lockstep: Lockstep = ONE_BY_ONE,
     ) -> None:
         self.kernel = divergence.kernel
-        self.rows = rows
-        """How many rows of the group run in lockstep."""
+        self.lockstep = lockstep
         self.types = types
         self.signature = signature
         self.placement = placement
@@ -144,7 +144,7 @@ class KernelWriter:
         self.context.subgroups = self.subgroups
         self.debug = self.context.debug = DebugMetadata.of_kernel(self.kernel)
         self.emitter = Emitter(self.kernel, self.divergence, self.context)
-        self.emitter.use_rows(rows)
+        self.emitter.use_rows(lockstep.vectors)
         self.text = self.emitter.text
         self.first_item = "0"
         """The number of the first work-item of the vector."""
@@ -193,7 +193,7 @@ class KernelWriter:
             shared_bytes,
             following := following_barriers(self.kernel.blocks[0], flow.barrier_blocks),
             self._unrolling(len(following)),
-            self.rows,
+            self.lockstep,
             self.size[self.divergence.axis] // self.width,
             tells(self.kernel),
             tells_barriers(self.kernel),
@@ -350,14 +350,17 @@ class KernelWriter:
     # --- ids ------------------------------------------------------------------------------------
 
     def _write_ids(self) -> None:
-        """The ids of each row: those of the first, and so many rows further."""
+        """The ids of each vector: those of the first, and so many rows or vectors further."""
         local, first = self._local_ids(), self.first_item
         axis, below, _ = self.divergence.axes
-        for row in range(self.rows):
+        along_row = self.lockstep.along_row
+        moving, amount = (axis, self.width) if along_row else (below, 1)
+        items = self.width if along_row else self.size[axis]
+        for row in range(self.lockstep.vectors):
             if row > 0:
                 local = list(local)
-                local[below] = self._plus(local[below], "1")
-                self.first_item = self.text.emit(f"add i64 {first}, {row * self.size[axis]}")
+                local[moving] = self._plus(local[moving], str(amount))
+                self.first_item = self.text.emit(f"add i64 {first}, {row * items}")
             self.context.ids = {}
             self._write_ids_of_row(local)
             self.context.ids_of_rows.append(self.context.ids)
