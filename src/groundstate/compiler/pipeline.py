@@ -42,6 +42,7 @@ from groundstate.compiler.opt.reduce_strides import reduce_strides
 from groundstate.compiler.opt.relieve_pressure import relieve_pressure
 from groundstate.compiler.opt.simplify import simplify
 from groundstate.compiler.opt.sink_common import sink_common
+from groundstate.compiler.opt.sum_disjoint import sum_disjoint
 from groundstate.compiler.opt.thread_comparisons import thread_comparisons
 from groundstate.compiler.opt.unroll import unroll
 from groundstate.compiler.opt.unroll_barriers import unroll_barrier_loops
@@ -84,6 +85,9 @@ VECTOR_LOWERING = (
     SIMPLIFY,
 )
 """The same for a CPU with vectors, and what shows how lanes go along memory."""
+
+SIZED = (Pass("sum-disjoint", sum_disjoint, keeps=(CFG,), is_optional=True),)
+"""For a CPU with vectors, before it is known how many work-items run side by side."""
 
 VECTOR = (
     Pass("unroll-barriers", unroll_barrier_loops, is_optional=True),
@@ -130,10 +134,12 @@ class Pipeline:
     """Run for each group size, on a copy."""
     refilled: tuple[Pass, ...] = (SIMPLIFY,)
     """The same if lanes take the next work-items when they are done: no loop is copied."""
+    sized: tuple[Pass, ...] = ()
+    """Run for each group size before those, and before it is known how lanes run."""
 
 
 PIPELINES = {
-    "vector": Pipeline(VECTOR_LOWERING, VECTOR, REFILLED_VECTOR),
+    "vector": Pipeline(VECTOR_LOWERING, VECTOR, REFILLED_VECTOR, SIZED),
     "scalar": Pipeline(LOWERING, (SIMPLIFY,)),
     "thread": Pipeline(THREAD_LOWERING, ()),
 }
@@ -144,7 +150,11 @@ INITIALISER = "__const."
 
 FORGET_INDICES = Pass("forget-indices", forget_indices, keeps=(CFG,))
 
-PASSES = {step.name: step for each in PIPELINES.values() for step in each.lowering + each.variant}
+PASSES = {
+    step.name: step
+    for each in PIPELINES.values()
+    for step in each.lowering + each.sized + each.variant
+}
 PASSES[FORGET_INDICES.name] = FORGET_INDICES
 """The passes of all pipelines, by name; those of checked mode are in `instrument/passes.py`."""
 
@@ -201,7 +211,7 @@ def specialise(
 ) -> Divergence:
     """A copy of a kernel for a group size, with what is known of its values: all that code
     generation needs."""
-    divergence = _plan(program, name, program.kernel(name).copy(), group_size, width)
+    divergence = _plan(program, name, _sized(program, name, group_size), group_size, width)
     analyses = Analyses(divergence.kernel, divergence.target, divergence.variant)
     analyses.put(divergence.cfg)
     analyses.put(divergence)
@@ -209,6 +219,14 @@ def specialise(
     passes = pipeline.refilled if divergence.variant.refills else pipeline.variant
     run_passes(passes, divergence.kernel, analyses)
     return analyses.get(Divergence)
+
+
+def _sized(program: Program, name: str, group_size: GroupSize) -> Kernel:
+    """A copy of a kernel, with what follows from the group size alone."""
+    kernel = program.kernel(name).copy()
+    analyses = Analyses(kernel, program.target, Variant(group_size, 1, 1))
+    run_passes(PIPELINES[program.target.pipeline].sized, kernel, analyses)
+    return kernel
 
 
 def _is_width_free(program: Program, name: str, kernel: Kernel) -> bool:
@@ -222,6 +240,7 @@ def shapes_of(program: Program, name: str, group_size: GroupSize) -> tuple[int, 
     kernel = program.kernel(name)
     if not _is_width_free(program, name, kernel) or not CFG(kernel).reducible:
         return ()
+    kernel = _sized(program, name, group_size)
     return shapes(plan(kernel, group_size, program.target))
 
 

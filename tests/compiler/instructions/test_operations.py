@@ -93,6 +93,7 @@ ELSEWHERE = {
         "instrument/arithmetic.py",  # what may overflow
         *("codegen/thread/atomics.py", "codegen/thread/reductions.py"),
         "opt/reduce_strides.py",  # what an index has besides a constant
+        *("analysis/known_zeros.py", "opt/sum_disjoint.py"),  # sums written as x << 2 | y
     },
     "FAdd": {
         *("codegen/groups/operations.py", "ir/ops_groups.py"),
@@ -126,7 +127,7 @@ ELSEWHERE = {
         *("instrument/shadow_values.py", "instrument/uninitialised.py"),  # of shadows
         "instrument/shadow_memory.py",  # of pointers
         "instrument/races.py",  # the address of an exchange that writes
-        *("analysis/intervals.py", "instrument/demand.py"),
+        *("analysis/intervals.py", "analysis/known_zeros.py", "instrument/demand.py"),
         "opt/merge_exits.py",  # which of two exits it was
     },
 }
