@@ -1,0 +1,79 @@
+"""Kernels that OpenXLA writes for a GPU, as the plugin of JAX 0.11.2 hands them to Level Zero.
+
+`modules/` has what it made of a few functions of a matrix of 2048 x 2048 floats, and of a product
+of 512 x 512. Each is run for some of its groups and compared with NumPy.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from groundstate.compiler.program import Program
+from tests.compiler.runner import run
+
+MODULES = Path(__file__).parent / "modules"
+Floats = NDArray[np.float32]
+
+
+def launch(name: str, groups: int, items: int, *arguments: Floats) -> None:
+    """Runs the first groups of the kernel of a module."""
+    program = Program((MODULES / f"{name}.spv").read_bytes())
+    (kernel,) = program.kernel_names
+    run(program, kernel, (groups, 1, 1), (items, 1, 1), *arguments)
+
+
+def numbers(rows: int, columns: int) -> Floats:
+    return np.random.default_rng(rows).standard_normal((rows, columns), dtype=np.float32)
+
+
+def test_rows_are_added_up() -> None:
+    matrix, sums = numbers(8, 2048), np.zeros(9, np.float32)
+    launch("row_sums", 4, 256, matrix, sums)
+    np.testing.assert_allclose(sums[:8], matrix.sum(1), rtol=1e-4, atol=1e-4)
+    assert sums[8] == 0
+
+
+def test_rows_are_multiplied_by_a_vector() -> None:
+    matrix, sums = numbers(8, 2048), np.zeros(9, np.float32)
+    launch("row_products", 4, 256, matrix, sums)
+    np.testing.assert_allclose(sums[:8], matrix @ matrix[0], rtol=1e-4, atol=1e-3)
+
+
+def test_numerators_of_softmax_are_stored_and_added_up() -> None:
+    matrix = numbers(8, 2048)
+    highest, sums, powers = matrix.max(1), np.zeros(8, np.float32), np.zeros_like(matrix)
+    launch("softmax_numerators", 4, 256, matrix, highest, sums, powers)
+    expected = np.exp(matrix - highest[:, None])
+    np.testing.assert_allclose(powers, expected, rtol=1e-5)
+    np.testing.assert_allclose(sums, expected.sum(1), rtol=1e-4)
+
+
+def test_matrices_are_multiplied() -> None:
+    left, right = numbers(512, 512), numbers(512, 513)[:, :512].copy()
+    product = np.zeros((512, 512), np.float32)
+    launch("product", 4 * 16, 128, left, right, product)
+    np.testing.assert_allclose(product[:16], left[:16] @ right, rtol=1e-4, atol=1e-3)
+    assert not product[16:].any()
+
+
+def test_transposed_matrix_is_added() -> None:
+    """A group makes a tile of 32 x 32."""
+    matrix = numbers(2048, 2048)
+    result = np.full_like(matrix, np.nan)
+    launch("transposed_sum", 6, 128, matrix, result)
+    written = ~np.isnan(result)
+    assert written.sum() == 6 * 32 * 32
+    np.testing.assert_array_equal(result[written], (matrix + matrix.T)[written])
+
+
+@pytest.mark.parametrize("width", [1, 32])
+def test_product_does_not_depend_on_how_lanes_run(width: int) -> None:
+    left, right = numbers(512, 512), numbers(512, 513)[:, :512].copy()
+    program = Program((MODULES / "product.spv").read_bytes())
+    product = np.zeros((512, 512), np.float32)
+    run(program, "wrapped_dot", (4, 1, 1), (128, 1, 1), left, right, product, width=width)
+    np.testing.assert_allclose(product[0], left[0] @ right, rtol=1e-4, atol=1e-3)
