@@ -14,6 +14,7 @@ from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.instructions import ROWS
 from groundstate.compiler.spirv.module import Instruction, Module
 from groundstate.compiler.spirv.opcodes import Op
+from groundstate.compiler.spirv_to_ir.assembly import assembly_of
 from groundstate.compiler.spirv_to_ir.instruction_support import (
     REFUSED,
     REFUSED_MODES,
@@ -117,9 +118,15 @@ class _Scan:
 def _reasons(module: Module, instructions: list[Instruction]) -> Iterator[str]:
     for instruction in instructions:
         name = ROWS[instruction.opcode].name
+        if instruction.opcode == Op.AsmCallINTEL and _is_known(module, instruction):
+            continue
         if instruction.opcode == Op.ExtInst:
             reason = reason_against_set(module.ext_imports.get(instruction.operands[0], ""))
         else:
             reason = REFUSED.get(name.removeprefix("Op"))
         if reason:
             yield f"{name}: {reason}"
+
+
+def _is_known(module: Module, instruction: Instruction) -> bool:
+    return assembly_of(module.assembly.get(instruction.operands[0], "")) is not None

@@ -133,6 +133,8 @@ class Module:
     link_once: set[int] = field(default_factory=set)
     """The exports of which one from any module may stand for all (LinkOnceODR)."""
     strings: dict[int, str] = field(default_factory=dict)
+    assembly: dict[int, str] = field(default_factory=dict)
+    """The text of each piece of inline assembly, by its id."""
     source: Source | None = None
     spec_constants: dict[int, tuple[int, ...]] = field(default_factory=dict)
     """The ids of the constants that a specialization id sets."""

@@ -147,6 +147,8 @@ class Preamble:
                 self._set_mode(operands)
             case Op.String:
                 module.strings[operands[0]] = read_string(operands[1:])[0]
+            case Op.AsmINTEL:
+                module.assembly[operands[1]] = read_string(operands[4:])[0]
             case Op.Source:
                 module.source = Source(operands[0], operands[1])
             case Op.TypeForwardPointer:

@@ -7,7 +7,7 @@ pointer becomes a switch over the functions that the pointer may lead to.
 from __future__ import annotations
 
 from groundstate.compiler.errors import BuildError, UnresolvedNameError
-from groundstate.compiler.ir import Block, Node
+from groundstate.compiler.ir import Block, Node, constant_node
 from groundstate.compiler.ir.ops import OPERATIONS
 from groundstate.compiler.limits import MAX_CALL_DEPTH
 from groundstate.compiler.program.symbols import Callee
@@ -15,9 +15,10 @@ from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.debug_info import SourceLine
 from groundstate.compiler.spirv.instructions import ROWS, opencl_rows
 from groundstate.compiler.spirv.module import Function, Instruction
-from groundstate.compiler.spirv.opcodes import StorageClass
+from groundstate.compiler.spirv.opcodes import MemoryAccess, MemorySemantics, Scope, StorageClass
 from groundstate.compiler.spirv.operands import OPENCL_STD
 from groundstate.compiler.spirv.types import Bool, Int, Pointer, Type, Void
+from groundstate.compiler.spirv_to_ir.assembly import assembly_of
 from groundstate.compiler.spirv_to_ir.by_value import needs_copy
 from groundstate.compiler.spirv_to_ir.instruction_support import (
     NO_CODE,
@@ -35,6 +36,12 @@ from groundstate.compiler.spirv_to_ir.library_functions import (
 
 RETURNS = ("Return", "ReturnValue")
 ENDS = ("Unreachable", "Kill", "TerminateInvocation", "AbortKHR")
+
+ALL_MEMORY = (
+    Scope.CrossDevice,
+    MemorySemantics.SequentiallyConsistent | MemorySemantics.CrossWorkgroupMemory,
+)
+"""The operands of a fence for memory that other devices see."""
 
 Exits = list[tuple[Block, int]]
 """Blocks that return, with the id of the value that they return."""
@@ -144,6 +151,8 @@ class Instance:
             self._variable(current, name, instruction)
         elif name == "ExtInst" and self._set_of(instruction) != OPENCL_STD:
             self._other_set(current, instruction)
+        elif name == "AsmCallINTEL" and self._assembly(current, instruction):
+            return
         elif name in REFUSED:
             self._refuse(current, name, instruction, REFUSED[name])
         elif RENAMED.get(name, name) not in OPERATIONS:
@@ -156,6 +165,31 @@ class Instance:
         node = self._node(instruction, "Refused")
         node.literals = (f"Op{name}", reason)
         current.nodes.append(node)
+
+    def _assembly(self, current: Block, instruction: Instruction) -> bool:
+        """Puts an access or a fence in the place of assembly that is one; False if it is not."""
+        piece, *operands = instruction.operands
+        known = assembly_of(self.module.assembly.get(piece, ""))
+        if known is None:
+            return False
+        kinds = [self._known_type(each) for each in operands]
+        if not known.fits(self.type_of(instruction.type), kinds):
+            return False
+        node = self._node(instruction, known.op)
+        if known.element is None:
+            node.operands = [constant_node(Int(32, False), each) for each in ALL_MEMORY]
+            current.nodes.append(node)
+            return True
+        address = kinds[0]
+        assert isinstance(address, Pointer)
+        place = self.builder.new_node(
+            "Bitcast", Pointer(address.storage, known.element), self.where
+        )
+        self.builder.unresolved.append((place, [("id", operands[0])], self))
+        node.operands, node.literals = [place], (MemoryAccess.Volatile,)
+        self.builder.unresolved.append((node, [("id", each) for each in operands[1:]], self))
+        current.nodes += [place, node]
+        return True
 
     def _set_of(self, instruction: Instruction) -> str:
         return self.module.ext_imports.get(instruction.operands[0], "")
