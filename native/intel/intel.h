@@ -4,6 +4,9 @@
 
 #include "abi/abi.h"
 
+/* Whether OpenXLA's plugin for Intel's GPUs is loaded; from then on it takes memory of our devices for that of a GPU. */
+GS_EXPORT bool gs_openxla_adjust(void);
+
 /* Types of structs in a chain. Their layouts are those that the specification gave them later. */
 #define ZEX_STRUCTURE_COUNTER_BASED_EVENT_EXTERNAL_SYNC_ALLOC_PROPERTIES ((ze_structure_type_t)0x3001d)
 #define ZEX_STRUCTURE_COUNTER_BASED_EVENT_EXTERNAL_STORAGE_ALLOC_PROPERTIES ((ze_structure_type_t)0x30027)

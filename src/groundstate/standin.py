@@ -31,6 +31,10 @@ _XLA_FLAGS = (
     "--xla_backend_extra_options=-vectorize-slp=false",
 )
 
+_ONECCL = {"CCL_SYCL_KERNEL_SYNC": "0", "SYCL_QUEUE_THREAD_POOL_SIZE": "16"}
+"""No kernel of oneCCL waits for groups of its own that have not begun, and the functions that it
+has SYCL call for each device do not wait for each other in one thread."""
+
 DNNL_NAME = "libgroundstate_dnnl.so.3"
 
 
@@ -95,6 +99,7 @@ def environment(
         changes |= in_front(folder(), current)
     changes |= opencl_compiler(current)
     changes |= own_kernels_of_xla(current)
+    changes |= {name: current.get(name, value) for name, value in _ONECCL.items()}
     if any_path:
         changes["LD_AUDIT"] = first_of(path.with_name(REDIRECT_NAME), current.get("LD_AUDIT", ""))
     return changes

@@ -100,6 +100,8 @@ XLA_FLAGS = (
     "--xla_backend_extra_options=-vectorize-slp=false"
 )
 
+ONECCL = {"CCL_SYCL_KERNEL_SYNC": "0", "SYCL_QUEUE_THREAD_POOL_SIZE": "16"}
+
 
 class TestEnvironment:
     def test_stand_in_comes_first_and_only_once(self, built: Path) -> None:
@@ -110,11 +112,18 @@ class TestEnvironment:
             "ZEL_LIBRARY_PATH": place,
             "ZE_ENABLE_ALT_DRIVERS": str(built),
             "XLA_FLAGS": XLA_FLAGS,
+            **ONECCL,
         }
 
     def test_real_loader_stays_in_its_place(self, built: Path) -> None:
         changes = standin.environment({"LD_LIBRARY_PATH": "/a"}, real_loader=True)
-        assert changes == {"ZE_ENABLE_ALT_DRIVERS": str(built), "XLA_FLAGS": XLA_FLAGS}
+        named = {"ZE_ENABLE_ALT_DRIVERS": str(built), "XLA_FLAGS": XLA_FLAGS}
+        assert changes == {**named, **ONECCL}
+
+    @pytest.mark.usefixtures("built")
+    def test_settings_of_oneccl_that_are_there_stay(self) -> None:
+        own = dict.fromkeys(ONECCL, "1")
+        assert own.items() <= standin.environment(own).items()
 
     def test_opencl_compiler_follows_other_drivers(self, built: Path) -> None:
         compiler = built.with_name(standin.OPENCL_NAME)

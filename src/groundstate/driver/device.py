@@ -15,6 +15,7 @@ from groundstate.driver.api import (
     write_u32,
     write_u64,
 )
+from groundstate.driver.devices import quirks
 from groundstate.driver.platform import Device
 from groundstate.native_layouts import COUNTER_MAX
 
@@ -95,7 +96,7 @@ def _write_shape(properties: ze.ze_device_properties_t, device: Device) -> None:
     properties.maxMemAllocSize = device.part.memory_bytes
     properties.maxHardwareContexts = MAX_HARDWARE_CONTEXTS
     properties.maxCommandQueuePriority = HIGHEST_PRIORITY
-    properties.numThreadsPerEU = 1
+    properties.numThreadsPerEU = quirks.threads_per_unit()
     properties.physicalEUSimdWidth = device.machine.simd_bits // 32
     properties.numEUsPerSubslice = device.worker_count
     properties.numSubslicesPerSlice = 1

@@ -139,6 +139,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_host_report_leaks": (None, ()),
     "gs_host_stacks_enable": (None, (_BOOL,)),
     "gs_host_stack_take": (_P, ()),
+    "gs_openxla_adjust": (_BOOL, ()),
     "gs_host_stack_describe": (_U64, (_P, _P, _U64)),
 }
 
@@ -258,6 +259,11 @@ def activity_page() -> tuple[int, int]:
     """The address and the size of what this process counts: native/runtime/activity.h."""
     size = _U64()
     return _new("gs_activity_page", "page of counters", ctypes.byref(size)), size.value
+
+
+def openxla_adjust() -> bool:
+    """Whether OpenXLA's plugin is loaded, which then takes our device's memory for a GPU's."""
+    return bool(_functions) and bool(_call("gs_openxla_adjust"))
 
 
 def measure(device: int, peer: int, size: int) -> tuple[int, int, int, int]:
