@@ -24,6 +24,7 @@ from benchmarks import (
     start_up,
 )
 from benchmarks.figures import Figure, Options, Plan
+from benchmarks.jax import speed as jax
 from benchmarks.kernels import (
     checked,
     checked_memory,
@@ -65,6 +66,7 @@ BENCHMARKS = {
         dnn,
         capture,
         sycl,
+        jax,
     )
 }
 RESULTS = Path(__file__).parent / "results"

@@ -17,6 +17,7 @@ from benchmarks.kernels.cases import CASES, EMPTY, SCALING_CASES, SMALL_CASES, A
 from benchmarks.kernels.catalogue import find
 from benchmarks.kernels.irregular import IRREGULAR_CASES, SMALL_IRREGULAR_CASES
 from benchmarks.kernels.irregular import speed as irregular
+from benchmarks.jax import speed as jax
 from benchmarks.kernels.large import LARGE, large_source
 from benchmarks.kernels.race import Race
 from benchmarks.kernels.runtimes import Prepared
@@ -328,3 +329,16 @@ def test_intel_runtime_gets_the_limit_of_instruction_sets(
     assert peers.INTEL_LIMIT not in free.env
     assert limited.name == f"{peers.INTEL}, avx2"
     assert limited.env[peers.INTEL_LIMIT] == "core-avx2"
+
+
+def test_jax_that_is_missing_is_named_with_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("JAX_PYTHON", "/nowhere/bin/python")
+    plan = jax.plan(Options())
+    (note,) = plan.notes
+    assert "/nowhere/bin/pip install 'jax-oneapi-plugin[with-oneapi]==" in note
+    assert not plan.steps
+    assert not plan.figures()
+    with pytest.raises(ValueError, match="there is no case 'sine'; there are gelu, sum"):
+        jax.plan(Options(cases=("sine",)))

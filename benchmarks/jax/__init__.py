@@ -1,0 +1,1 @@
+"""JAX on our device, against JAX's own CPU back end."""
