@@ -13,11 +13,11 @@ import pytest
 
 from benchmarks import peers, report, speed_up, wide
 from benchmarks.figures import LIMIT, OURS, Benchmark, Figure, Measure, Options, Plan
+from benchmarks.jax import speed as jax
 from benchmarks.kernels.cases import CASES, EMPTY, SCALING_CASES, SMALL_CASES, Array, Case
 from benchmarks.kernels.catalogue import find
 from benchmarks.kernels.irregular import IRREGULAR_CASES, SMALL_IRREGULAR_CASES
 from benchmarks.kernels.irregular import speed as irregular
-from benchmarks.jax import speed as jax
 from benchmarks.kernels.large import LARGE, large_source
 from benchmarks.kernels.race import Race
 from benchmarks.kernels.runtimes import Prepared
