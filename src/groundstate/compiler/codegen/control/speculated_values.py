@@ -8,7 +8,6 @@ wrap in between is on the same side of the bound in all lanes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from groundstate.compiler.analysis.affine import LOW_WORD, widened
 from groundstate.compiler.analysis.speculated_strides import (
@@ -21,6 +20,7 @@ from groundstate.compiler.codegen.arithmetic.tables import write_operation
 from groundstate.compiler.codegen.values import Lanes, LaneText, Speculation
 from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.ir.ops import CHAINS, Affine, Category, operation
+from groundstate.compiler.light_dataclass import replace
 
 ALWAYS = ""
 """The condition of what is no speculation."""

@@ -8,8 +8,6 @@ are read as one wide vector and taken apart by shuffles, and so are vectors of f
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from groundstate.compiler.codegen.control.speculation import either_way, moved
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.function import components
@@ -38,6 +36,7 @@ from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.ir.addresses import array_step
 from groundstate.compiler.ir.type_rules import scalar_type
+from groundstate.compiler.light_dataclass import replace
 from groundstate.compiler.spirv.types import (
     Array,
     Bool,

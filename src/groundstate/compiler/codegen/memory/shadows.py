@@ -9,8 +9,6 @@ stored.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from groundstate.compiler.analysis.divergence import lane_stride
 from groundstate.compiler.codegen.control.speculation import MOSTLY
 from groundstate.compiler.codegen.emitter import Emitter, handles
@@ -19,6 +17,7 @@ from groundstate.compiler.codegen.memory.layout import load, store
 from groundstate.compiler.codegen.reports import active_bits, lanes_of_bits, write_report
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.light_dataclass import replace
 from groundstate.compiler.spirv.constants import null
 from groundstate.compiler.spirv.types import Pointer, Type, Vector
 from groundstate.native_layouts import ShadowChecks, offset_of
