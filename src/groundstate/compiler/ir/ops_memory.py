@@ -38,6 +38,10 @@ define(
 )
 define("SaveMemoryINTEL", "-> pointer.", MEMORY, effect=Effect.OBSERVABLE)
 define("RestoreMemoryINTEL", "pointer. -> void", MEMORY, effect=Effect.OBSERVABLE)
+define("LifetimeStop", "pointer. -> void", MEMORY, effect=Effect.OBSERVABLE)
+define("DebugDeclare", "any -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
+"""Of a graph that is stepped: the end of a variable's life, and where a variable of the source is,
+or what it is."""
 define("Trap", "-> any?", Category.CONTROL, effect=Effect.OBSERVABLE)
 define(
     "Refused",

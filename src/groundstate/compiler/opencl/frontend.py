@@ -252,6 +252,8 @@ def _compile_in_steps(job: _Job, ir: str) -> bytes:
 
         ir = line_info.without_declarations(ir)
     ir = llvm_ir.fix(ir, understood.contract)
+    if understood.has_variables and "#dbg_declare(" in ir:
+        return spirv_words.fix(_write_with_lines(job, ir), ir)
     optimise = _optimised_with_accesses if understood.keeps_accesses else _optimised
     optimised = optimise(job, ir)
     if not understood.has_lines:
@@ -276,9 +278,9 @@ def _write_with_lines(job: _Job, optimised: str) -> bytes:
     """SPIR-V that knows its lines: markers hold their places while clang writes it."""
     from groundstate.compiler.opencl import line_info, spirv_module
 
-    marked, lines = line_info.mark(optimised, job.source.name)
+    marked, lines, variables = line_info.mark(optimised, job.source.name)
     module = spirv_module.read(_run_back(job, marked, WRITE))
-    line_info.put(module, lines, job.source.name, job.source.text)
+    line_info.put(module, lines, variables, job.source.name, job.source.text)
     return spirv_module.write(module)
 
 

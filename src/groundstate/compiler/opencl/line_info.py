@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from groundstate.compiler.light_dataclass import light_dataclass
+from groundstate.compiler.opencl import variable_info
 from groundstate.compiler.opencl.spirv_module import (
     OP_DECORATE,
     OP_EXT_INST,
@@ -28,6 +29,7 @@ from groundstate.compiler.opencl.spirv_module import (
     make,
     opcode_of,
 )
+from groundstate.compiler.opencl.variable_info import Variables, VariableWriter
 from groundstate.compiler.spirv import debug_info
 from groundstate.compiler.spirv.strings import string_words
 
@@ -49,6 +51,7 @@ _DECLARED = re.compile(r"^declare !dbg !\d+ ", re.MULTILINE)
 _METADATA = re.compile(r"^!(\d+) = (?:distinct )?!(DI\w+)\((.*)\)$", re.MULTILINE)
 _FIELD = re.compile(r'(\w+): (?:!(\d+)|"((?:[^"\\]|\\.)*)"|(-?\d+))')
 _AT = re.compile(r", !dbg !(\d+)")
+_DECLARED_AT = re.compile(r", !(\d+)\)$")
 _SWITCH = re.compile(r"\[\n(?:    .*\n)*  \]")
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2})")
 
@@ -148,39 +151,46 @@ class _Metadata:
         return whole if whole == self.name or folder not in self.own_folders else file
 
 
-def mark(ir: str, name: str = "") -> tuple[str, list[Line]]:
+def mark(ir: str, name: str = "") -> tuple[str, list[Line], Variables]:
     """LLVM IR with markers, and what they stand for; `name` is what the source is called."""
-    metadata = _Metadata(ir, name)
+    metadata, variables = _Metadata(ir, name), variable_info.read(ir)
     numbers: dict[Line, int] = {}
     lines: list[str] = []
     now = NOWHERE
     for text in _SWITCH.sub(lambda each: each[0].replace("\n", " "), ir).split("\n"):
+        declared = variables.mark(text)
         if not text.startswith("  "):
             now = NOWHERE  # a line ends with its block
         elif " = phi " not in text:
-            found = _AT.search(text)
+            found = _AT.search(text) or (declared and _DECLARED_AT.search(text)) or None
             line = (metadata.line(found[1]) if found is not None else None) or NOWHERE
             if line is not now:
                 number = numbers.setdefault(line, len(numbers))
                 lines.append(f'  call spir_func void @"{MARKER}{number}"()')
                 now = line
-        lines.append(text)
+        lines.append(declared or text)
     lines += [f'declare spir_func void @"{MARKER}{n}"() {ATTRIBUTES}' for n in numbers.values()]
-    return "\n".join(lines) + "\n", list(numbers)
+    lines += variables.declarations
+    return "\n".join(lines) + "\n", list(numbers), variables
 
 
 # --- SPIR-V ---------------------------------------------------------------------------------------
 
 
-def put(module: Module, lines: list[Line], name: str, source: str) -> None:
-    """Replaces markers by lines. `source` is the text of the file `name`."""
-    _Writer(module, lines, name, source).write()
+def put(
+    module: Module, lines: list[Line], variables: Variables, name: str, source: str
+) -> None:
+    """Replaces markers by lines and variables. `source` is the text of the file `name`."""
+    _Writer(module, lines, variables, name, source).write()
 
 
 class _Writer:
-    def __init__(self, module: Module, lines: list[Line], name: str, source: str) -> None:
+    def __init__(
+        self, module: Module, lines: list[Line], variables: Variables, name: str, source: str
+    ) -> None:
         self.module = module
         self.lines = lines
+        self.variables = VariableWriter(module, variables, self._put, self._string)
         self.name = name
         self.source = _plain(source)
         self.strings: dict[str, int] = {}
@@ -222,15 +232,23 @@ class _Writer:
             for id, name in names.items()
             if name.startswith(MARKER)
         }
+        declared = {
+            id: int(name.removeprefix(variable_info.MARKER))
+            for id, name in names.items()
+            if name.startswith(variable_info.MARKER)
+        }
+        hidden = markers.keys() | declared.keys()
         scope = (0, 0)
         is_marker = False
         for line in self.module.instructions:
             opcode = opcode_of(line)
             if opcode == OP_FUNCTION:
-                is_marker = line[2] in markers
+                is_marker = line[2] in hidden
             if opcode == OP_LABEL:
                 scope = (0, 0)
-            if opcode == OP_FUNCTION_CALL and line[3] in markers:
+            if opcode == OP_FUNCTION_CALL and line[3] in declared:
+                yield self._declaration(declared[line[3]], line[4], scope[0])
+            elif opcode == OP_FUNCTION_CALL and line[3] in markers:
                 place = markers[line[3]]
                 if place is NOWHERE:
                     yield make(OP_NO_LINE)
@@ -241,12 +259,19 @@ class _Writer:
                     operands = [scope[0], scope[1]] if scope[1] else [scope[0]]
                     yield self._make(self.module.new_id(), debug_info.SCOPE, *operands)
                 yield make(OP_LINE, self._string(place.file), place.line, place.column)
-            elif not is_marker and not self._is_about(line, markers):
+            elif not is_marker and not self._is_about(line, hidden):
                 yield line
             if opcode == OP_FUNCTION_END:
                 is_marker = False
 
-    def _is_about(self, line: Instruction, markers: dict[int, Line]) -> bool:
+    def _declaration(self, number: int, address: int, scope: int) -> Instruction:
+        """What says in which memory a variable lives."""
+        source = self._source(self.name)
+        variable, expression = self.variables.declare(number, source, scope or self.unit, self.none)
+        operands = (variable, address, expression)
+        return self._make(self.module.new_id(), variable_info.DECLARE, *operands)
+
+    def _is_about(self, line: Instruction, markers: Collection[int]) -> bool:
         """True for the names and decorations of markers."""
         return opcode_of(line) in (OP_NAME, OP_DECORATE) and line[1] in markers
 
@@ -261,8 +286,11 @@ class _Writer:
 
     def _extended(self, number: int, *operands: int) -> int:
         id = self.module.new_id()
-        self.instructions.append(self._make(id, number, *operands))
+        self._put(id, number, *operands)
         return id
+
+    def _put(self, id: int, number: int, *operands: int) -> None:
+        self.instructions.append(self._make(id, number, *operands))
 
     def _source(self, file: str) -> int:
         if file not in self.sources:

@@ -98,6 +98,12 @@ class Options:
     """Whether the module has all accesses of the source, also those that have no effect."""
 
     @property
+    def has_variables(self) -> bool:
+        """Whether the module says where the variables of the source are, of which none is
+        optimised away then: for debuggers."""
+        return self.has_lines and not self.optimise and not self.keeps_accesses
+
+    @property
     def contract(self) -> bool:
         """Whether multiplications and additions may be fused wherever they meet."""
         return not CONTRACTING.isdisjoint(self.given)
@@ -114,7 +120,7 @@ class Options:
             *self._common_arguments(),
             *("-S", "-emit-llvm", "-O2" if self.optimise else "-O1"),
             "-fno-discard-value-names",  # so that the arguments of kernels have their names
-            *(["-gline-tables-only"] if self.has_lines else []),
+            *(["-g" if self.has_variables else "-gline-tables-only"] if self.has_lines else []),
             *("-Xclang", "-disable-llvm-passes", "-o", "-", "-"),
         ]
 

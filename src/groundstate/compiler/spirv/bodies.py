@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 
 from groundstate.compiler.spirv.checks import Checker, check_signature
-from groundstate.compiler.spirv.debug_info import LineTracker
+from groundstate.compiler.spirv.debug_info import VARIABLES, LineTracker
 from groundstate.compiler.spirv.errors import InvalidModule
 from groundstate.compiler.spirv.instructions import ROWS, Row, opcode_name
 from groundstate.compiler.spirv.module import Block, Function, Instruction, Module
@@ -119,6 +119,8 @@ class _Body:
             raise InvalidModule("it stands in a function, and belongs before all of them")
         if opcode == Op.ExtInst and len(words) > 3 and words[2] in self.lines.sets:
             self.lines.take(words)
+            if words[3] in VARIABLES and self.block is not None:
+                self._tell(words)
             return
         instruction = self._decode(opcode, row, words)
         if instruction.result:
@@ -138,6 +140,14 @@ class _Body:
             raise InvalidModule("it stands outside of a block")
         else:
             self._append(opcode, instruction, self.block)
+
+    def _tell(self, words: list[int]) -> None:
+        """Keeps where a variable of the source is, for debuggers; nothing else looks at it."""
+        place = Instruction(
+            Op.ExtInst, 0, 0, tuple(words[2:]), self.position, self.lines.current
+        )
+        if self.block is not None and not self.continued:
+            self.block.instructions.append(place)
 
     def _append(self, opcode: int, instruction: Instruction, block: Block) -> None:
         before = block.instructions[-1].opcode if block.instructions else Op.Phi

@@ -32,6 +32,9 @@ FUNCTION, LEXICAL_BLOCK, DISCRIMINATOR = 20, 21, 22
 SCOPE, NO_SCOPE, INLINED_AT, SOURCE = 23, 24, 25, 35
 SOURCE_CONTINUED, LINE, NO_LINE = 102, 103, 104
 """The numbers of the instructions that are read."""
+DECLARE, VALUE = 28, 29
+VARIABLES = frozenset((DECLARE, VALUE))
+"""Those that stand in functions and say where a variable of the source is, or what it is."""
 
 EXTENDED = (Op.ExtInst, Op.ExtInstWithForwardRefsKHR)
 MAX_FRAMES = 100
@@ -164,6 +167,10 @@ class DebugInfo:
         elif number == SOURCE_CONTINUED and operands and last in texts:
             texts[last] += self.module.strings.get(operands[0], "")
         return last
+
+    def instruction(self, id: int) -> DebugInstruction | None:
+        """An instruction by its id: of a type, or of a variable."""
+        return self._said[0].get(id)
 
     def text_of(self, file: str) -> str | None:
         """The text of a file, if the module has it."""

@@ -191,7 +191,9 @@ def remainder(a: float, b: float) -> float:
 def modulo(a: float, b: float) -> float:
     """The rest of a division, with the sign of the divisor."""
     rest = remainder(a, b)
-    return rest + b if rest and (rest < 0) != (b < 0) else rest
+    if rest == 0:
+        return math.copysign(0.0, b)
+    return rest + b if (rest < 0) != (b < 0) else rest
 
 
 def ordered(compare: Callable[[float, float], bool]) -> Comparison:

@@ -12,7 +12,7 @@ from groundstate.compiler.ir.ops import OPERATIONS
 from groundstate.compiler.limits import MAX_CALL_DEPTH
 from groundstate.compiler.program.symbols import Callee
 from groundstate.compiler.spirv.constants import Address, Constant
-from groundstate.compiler.spirv.debug_info import SourceLine
+from groundstate.compiler.spirv.debug_info import DECLARE, VARIABLES, SourceLine
 from groundstate.compiler.spirv.instructions import ROWS, opencl_rows
 from groundstate.compiler.spirv.module import Function, Instruction
 from groundstate.compiler.spirv.opcodes import MemoryAccess, MemorySemantics, Scope, StorageClass
@@ -132,6 +132,8 @@ class Instance:
                 self.builder.phis.append((phi, instruction.operands, self))
             elif self._ends(current, name, instruction):
                 break
+            elif name == "LifetimeStop" and self.builder.for_debugger:
+                self._tell(current, name, instruction.operands[0])
             elif name not in NO_CODE:
                 self._add(current, name, instruction)
         self.last[label] = current
@@ -196,8 +198,21 @@ class Instance:
 
     def _other_set(self, current: Block, instruction: Instruction) -> None:
         reason = reason_against_set(self._set_of(instruction))
+        _, number, variable, value, *_ = (*instruction.operands, 0, 0)
+        if reason is None and number in VARIABLES and self.builder.for_debugger:
+            if value in self.values or self.builder.constant(self.home, value) is not None:
+                kind = "declare" if number == DECLARE else "value"
+                self._tell(current, "DebugDeclare", value, (kind, self.home, variable))
         if reason is not None:
             self._refuse(current, "ExtInst", instruction, reason)
+
+    def _tell(
+        self, current: Block, op: str, operand: int, literals: tuple[object, ...] = ()
+    ) -> None:
+        """Leaves a node that tells a debugger of a variable of the source."""
+        node = self.builder.new_node(op, Void(), self.where, literals)
+        self.builder.unresolved.append((node, [("id", operand)], self))
+        current.nodes.append(node)
 
     def _function_address(self, instruction: Instruction) -> None:
         kind = self.type_of(instruction.type)

@@ -28,7 +28,9 @@ Words = list[tuple[str, int]]
 class Builder:
     """Builds the graph of one kernel. What its module imports comes from the others."""
 
-    def __init__(self, symbols: Symbols, name: str) -> None:
+    def __init__(self, symbols: Symbols, name: str, for_debugger: bool = False) -> None:
+        self.for_debugger = for_debugger
+        """Whether nodes tell which variables of the source there are, and where."""
         self.symbols = symbols
         self.modules = symbols.modules
         self.name = name
@@ -123,9 +125,9 @@ class Builder:
             phi.literals = tuple(sources)
 
 
-def build_kernel(symbols: Symbols, name: str) -> Kernel:
+def build_kernel(symbols: Symbols, name: str, for_debugger: bool = False) -> Kernel:
     """The graph of an entry point, with every call inlined."""
-    kernel = Builder(symbols, name).build()
+    kernel = Builder(symbols, name, for_debugger).build()
     limits.check_kernel(kernel)
     widen_functions(kernel)
     check_operands(kernel)
