@@ -221,6 +221,16 @@ STRUCTS = (
         ),
     ),
     Struct(
+        "gs_debugged_groups",
+        "The groups of a launch that a debugger executes next.",
+        (
+            Field("dispatch", "const gs_dispatch *"),
+            Field("context", "const void *", "of the module"),
+            Field("stepped", "uint64_t", "the first group that it did not execute"),
+            Field("next", "uint64_t", "the first group that it wants to be asked about again"),
+        ),
+    ),
+    Struct(
         "gs_race_party",
         "One of two commands that are in a race, for Python.",
         (

@@ -314,6 +314,19 @@ _Static_assert(offsetof(gs_launch_reports, sites) == 0, "gs_launch_reports.sites
 _Static_assert(offsetof(gs_launch_reports, site_count) == 8, "gs_launch_reports.site_count is at 8");
 _Static_assert(offsetof(gs_launch_reports, dispatch) == 16, "gs_launch_reports.dispatch is at 16");
 
+/* The groups of a launch that a debugger executes next. */
+typedef struct gs_debugged_groups {
+    const gs_dispatch *dispatch; /* 0 */
+    const void *context; /* 8: of the module */
+    uint64_t stepped; /* 16: the first group that it did not execute */
+    uint64_t next; /* 24: the first group that it wants to be asked about again */
+} gs_debugged_groups;
+_Static_assert(sizeof(gs_debugged_groups) == 32, "gs_debugged_groups has 32 bytes");
+_Static_assert(offsetof(gs_debugged_groups, dispatch) == 0, "gs_debugged_groups.dispatch is at 0");
+_Static_assert(offsetof(gs_debugged_groups, context) == 8, "gs_debugged_groups.context is at 8");
+_Static_assert(offsetof(gs_debugged_groups, stepped) == 16, "gs_debugged_groups.stepped is at 16");
+_Static_assert(offsetof(gs_debugged_groups, next) == 24, "gs_debugged_groups.next is at 24");
+
 /* One of two commands that are in a race, for Python. */
 typedef struct gs_race_party {
     const char *what; /* 0: in words */

@@ -12,6 +12,7 @@
 #include "memory/resources.h"
 #include "objects/kernel.h"
 #include "python/bootstrap.h"
+#include "runtime/debugging.h"
 #include "threads/fork.h"
 #include "threads/lock.h"
 #include "threads/wait.h"
@@ -26,6 +27,7 @@ static PyObject *compile_counting;    /* likewise */
 static PyObject *add_variant, *remember_variant; /* of driver/variants.py */
 static PyObject *end_findings; /* of driver/checking/session.py, in checked mode */
 static PyObject *report_limits; /* of driver/checking/portability.py */
+static PyObject *debug_launch; /* of driver/debugging/launches.py */
 static PyObject *report_launch; /* of driver/checking/kernel_findings.py */
 static PyObject *report_command_race; /* of driver/checking/command_races.py, in checked mode */
 static PyObject *report_unwritten_copy; /* of driver/checking/uninitialised_findings.py */
@@ -92,6 +94,7 @@ static ze_result_t load_handlers(const gs_settings *at, bool *interrupted) {
         add_variant = gs_python.PyDict_GetItemString(table, "add_variant");
         remember_variant = gs_python.PyDict_GetItemString(table, "remember_variant");
         end_findings = gs_python.PyDict_GetItemString(table, "end_findings");
+        debug_launch = gs_python.PyDict_GetItemString(table, "debug_launch");
         report_launch = gs_python.PyDict_GetItemString(table, "report_launch");
         report_command_race = gs_python.PyDict_GetItemString(table, "report_command_race");
         report_limits = gs_python.PyDict_GetItemString(table, "report_limits");
@@ -252,6 +255,16 @@ void gs_remember_variant(const gs_code *code, uint32_t variant) {
 
 bool gs_report_launch(const gs_code *code, const gs_launch_reports *reports) {
     return call_unasked(report_launch, code, (gs_word){.p = reports}) != 0;
+}
+
+void gs_debug_launch(const gs_code *code, gs_debugged_groups *groups) {
+    uint64_t stepped = groups->stepped;
+    if (call_unasked(debug_launch, code, (gs_word){.p = groups}) == 0) {
+        groups->stepped = stepped;
+        groups->next = UINT64_MAX;
+    }
+    uint64_t all = groups->dispatch->group_counts[0] * groups->dispatch->group_counts[1] * groups->dispatch->group_counts[2];
+    groups->next = groups->next < all ? groups->next : all;
 }
 
 bool gs_report_limits(const gs_code *code, uint64_t local_bytes) {

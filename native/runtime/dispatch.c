@@ -15,6 +15,7 @@
 #include "memory/kernel_memory.h"
 #include "metrics/instructions.h"
 #include "runtime/activity.h"
+#include "runtime/debugging.h"
 #include "runtime/launch.h"
 #include "runtime/variants.h"
 #include "threads/thread.h"
@@ -250,9 +251,9 @@ static bool takes_at_most(const gs_code *code, uint64_t groups, uint64_t nanosec
 /* Runs a job on this thread. Without loops its cost is plain to see; with them it is remembered. */
 static void run_alone(job *job) {
     uint64_t start = job->code->has_loops ? gs_clock(CLOCK_MONOTONIC) : 0;
-    run_groups(job, 0, job->end);
+    run_groups(job, job->first, job->end - job->first);
     if (job->code->has_loops)
-        remember_cost(job->code, gs_clock(CLOCK_MONOTONIC) - start, job->end);
+        remember_cost(job->code, gs_clock(CLOCK_MONOTONIC) - start, job->end - job->first);
 }
 
 /* Runs what is left of a job on all threads; returns how long that took them together. A group that may wait for another
@@ -366,6 +367,59 @@ static void count_launch(gs_queue_counts *counts, const job *job) {
     GS_COUNT(counts, items, count_groups(job->dispatch) * items_of(job->code));
 }
 
+/* Runs the groups of a job from the first on, which are all of a launch unless it is debugged. */
+static void perform_job(const gs_launch *launch, gs_device *device, gs_dispatch *dispatch, job job) {
+    if (gs_most_items != 0 && (items_of(job.code) > gs_most_items || dispatch->local_bytes > gs_most_local) &&
+        gs_report_limits(job.code, dispatch->local_bytes))
+        gs_context_lose(launch->module->context, "a launch asks for more than GROUNDSTATE_CHECK_DEVICE has");
+    if (job.code->site_count > 0 && !gs_launch_check_begin(dispatch, launch))
+        return;
+    if (job.code->block_count > 0 && !gs_instructions_begin(dispatch, job.code)) {
+        fail_on_exhausted("memory for counters", job.code);
+        return;
+    }
+    if (job.code->format_count > 0)
+        dispatch->print_buffer = gs_print_begin();
+    gs_watched_launch limited;
+    gs_watchdog_begin(&limited, job.code);
+    if (launch->cooperative)
+        run_cooperatively(&job);
+    else if (job.end - job.first == 1 || (gs_thread_pool_width(device->pool) == 1 && !gs_priorities_are_used()))
+        run_alone(&job);
+    else
+        run_shared(&job, device->pool);
+    gs_watchdog_end(&limited);
+    gs_queue_counts *metrics = gs_activity_current().counts;
+    if (metrics != NULL)
+        count_launch(metrics, &job);
+    if (job.code->block_count > 0)
+        gs_instructions_end(dispatch, job.code, metrics);
+    uint32_t wishes = gs_variant_wishes(job.code);
+    if (wishes != 0)
+        gs_variant_request(job.code, wishes);
+    if (dispatch->print_buffer != NULL)
+        gs_print_end(dispatch->print_buffer, job.code, NULL);
+    if (job.code->site_count > 0)
+        gs_launch_check_end(dispatch, launch);
+}
+
+bool gs_launches_are_debugged;
+
+GS_EXPORT void gs_debug_launches(bool enable) { gs_launches_are_debugged = enable; }
+
+/* The debugger executes the groups that somebody wants to look into, and says how many others come before the next. */
+static void perform_debugged(const gs_launch *launch, gs_device *device, const job *all) {
+    gs_debugged_groups groups = {.dispatch = all->dispatch, .context = launch->module->context};
+    while (groups.next < all->end && !is_lost()) {
+        groups.stepped = groups.next;
+        gs_debug_launch(all->code, &groups);
+        gs_dispatch dispatch = *all->dispatch;
+        job rest = {.dispatch = &dispatch, .code = all->code, .first = groups.stepped, .end = groups.next};
+        if (rest.first < rest.end)
+            perform_job(launch, device, &dispatch, rest);
+    }
+}
+
 static void perform_one(const gs_launch *launch, gs_device *device) {
     gs_dispatch dispatch = launch->dispatch;
     indirection counts = {.from = launch->indirect_counts};
@@ -379,38 +433,10 @@ static void perform_one(const gs_launch *launch, gs_device *device) {
         return;
     dispatch.work_dimensions = count_dimensions(&dispatch);
     dispatch.streams = job.end >= STREAM_ITEMS / items_of(job.code);
-    if (gs_most_items != 0 && (items_of(job.code) > gs_most_items || dispatch.local_bytes > gs_most_local) &&
-        gs_report_limits(job.code, dispatch.local_bytes))
-        gs_context_lose(launch->module->context, "a launch asks for more than GROUNDSTATE_CHECK_DEVICE has");
-    if (job.code->site_count > 0 && !gs_launch_check_begin(&dispatch, launch))
-        return;
-    if (job.code->block_count > 0 && !gs_instructions_begin(&dispatch, job.code)) {
-        fail_on_exhausted("memory for counters", job.code);
-        return;
-    }
-    if (job.code->format_count > 0)
-        dispatch.print_buffer = gs_print_begin();
-    gs_watched_launch limited;
-    gs_watchdog_begin(&limited, job.code);
-    if (launch->cooperative)
-        run_cooperatively(&job);
-    else if (job.end == 1 || (gs_thread_pool_width(device->pool) == 1 && !gs_priorities_are_used()))
-        run_alone(&job);
+    if (gs_launches_are_debugged && !launch->cooperative)
+        perform_debugged(launch, device, &job);
     else
-        run_shared(&job, device->pool);
-    gs_watchdog_end(&limited);
-    gs_queue_counts *metrics = gs_activity_current().counts;
-    if (metrics != NULL)
-        count_launch(metrics, &job);
-    if (job.code->block_count > 0)
-        gs_instructions_end(&dispatch, job.code, metrics);
-    uint32_t wishes = gs_variant_wishes(job.code);
-    if (wishes != 0)
-        gs_variant_request(job.code, wishes);
-    if (dispatch.print_buffer != NULL)
-        gs_print_end(dispatch.print_buffer, job.code, NULL);
-    if (job.code->site_count > 0)
-        gs_launch_check_end(&dispatch, launch);
+        perform_job(launch, device, &dispatch, job);
 }
 
 void gs_launch_perform(const gs_launch *launch, gs_device *device) {

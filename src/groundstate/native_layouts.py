@@ -342,6 +342,24 @@ class LaunchReports(ctypes.Structure):
 assert ctypes.sizeof(LaunchReports) == 24
 
 
+class DebuggedGroups(ctypes.Structure):
+    """`gs_debugged_groups`: the groups of a launch that a debugger executes next."""
+
+    dispatch: int
+    context: int
+    stepped: int
+    next: int
+    _fields_ = (
+        ("dispatch", ctypes.c_void_p),
+        ("context", ctypes.c_void_p),
+        ("stepped", ctypes.c_uint64),
+        ("next", ctypes.c_uint64),
+    )
+
+
+assert ctypes.sizeof(DebuggedGroups) == 32
+
+
 class RaceParty(ctypes.Structure):
     """`gs_race_party`: one of two commands that are in a race, for Python."""
 

@@ -33,6 +33,8 @@ def start(library_path: str) -> dict[str, Handler]:
     platform.install(platform.Platform(native, Machine(root), nvidia.find(root)))
     for noun in CHECKING if checkers else ():
         importlib.import_module(f"groundstate.driver.{noun}")
+    if debugger := knobs.DEBUG.get():
+        importlib.import_module("groundstate.driver.debugging.launches").start(debugger)
     if "host" in knobs.CHECK.get():
         importlib.import_module("groundstate.driver.checking.host_findings").start()
     return answers() | sysman.stand_ins()

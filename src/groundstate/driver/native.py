@@ -42,6 +42,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_object_end": (_BOOL, (_P,)),
     "gs_set_shared_in_device": (None, (_BOOL,)),
     "gs_fault_crash": (None, (_BOOL,)),
+    "gs_debug_launches": (None, (_BOOL,)),
     "gs_watchdog_set_limit": (None, (_U64,)),
     "gs_say_errors": (None, (_INT,)),
     "gs_check_waits": (None, (_BOOL,)),
@@ -394,6 +395,11 @@ def report_same_values(enable: bool) -> None:
 def check_device_memory(enable: bool) -> None:
     """Also reports device memory that the host touches: GROUNDSTATE_CHECK_STRICT."""
     _call("gs_check_device_memory", enable)
+
+
+def debug_launches(enable: bool) -> None:
+    """Lets `debug_launch` see every launch before it runs."""
+    _call("gs_debug_launches", enable)
 
 
 def check_waits(enable: bool) -> None:

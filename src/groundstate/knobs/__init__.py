@@ -211,6 +211,16 @@ CHECK_WAITS = Flag(
     "driver; its tests set this.",
     group=_DEVICE,
 )
+DEBUG = Text(
+    "GROUNDSTATE_DEBUG",
+    values="path of a Unix socket",
+    default="",
+    otherwise="no debugger",
+    sentence="Where a debugger of kernels waits for the program. `groundstate debug` sets it. "
+    "OpenCL C is compiled with `-O0 -g` then, and launches that the debugger wants to see are "
+    "executed by Python, one work-item at a time.",
+    group=_DEVICE,
+)
 CHECK = Words(
     "GROUNDSTATE_CHECK",
     words=("memory", "uninit", "races", "sync", "arithmetic", "host", "portability"),

@@ -153,9 +153,12 @@ def _keep_prebuilt(
 
 def _understand(words: Sequence[str]) -> options.Options:
     try:
-        return options.parse(words)
+        understood = options.parse(words)
     except options.UnknownOptionError as problem:
         raise CompileError(str(problem)) from None
+    if knobs.DEBUG.get():
+        understood.has_lines, understood.optimise = True, False
+    return understood
 
 
 def _prebuilt(source: str, name: str, understood: options.Options, missing: str) -> Compiled:

@@ -207,6 +207,7 @@ class _Writer:
         self.unit = self._extended(
             COMPILATION_UNIT, VERSION, DWARF_VERSION, self._source(self.name), OPENCL_C
         )
+        self.variables.unit = self.unit
         self.type = self._extended(TYPE_FUNCTION, 0, self.void)
         body = list(self._body())
         self.module.declarations += self.instructions

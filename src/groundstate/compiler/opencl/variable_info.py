@@ -116,6 +116,8 @@ class VariableWriter:
         self.put = put
         """Adds an instruction outside of functions: its id, number and operands."""
         self.text = text
+        self.unit = 0
+        """The compilation unit, which structures belong to."""
         self._types: dict[str, int] = {}
         self._constants: dict[int, int] = {}
         self._expression = 0
@@ -201,7 +203,7 @@ class VariableWriter:
         ]
         whole, *ids = (self.module.new_id() for _ in range(len(members) + 1))
         self.put(  # before its members, which name it
-            *(whole, COMPOSITE, name, STRUCTURE, source, node.number("line"), 0, source, name),
+            *(whole, COMPOSITE, name, STRUCTURE, source, node.number("line"), 0, self.unit, name),
             *(self._constant(node.number("size")), PUBLIC, *ids),
         )
         for identity, member, kind in zip(ids, members, kinds, strict=True):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 PRIVATE_ALIGNMENT = 128
 TOGETHER = frozenset((Category.GROUP, Category.SHUFFLE))
+KERNEL_BODY = "__clang_ocl_kern_imp_"
 COPIES = frozenset(("GroupAsyncCopy", "UntypedGroupAsyncCopyKHR"))
 BLOCKS = frozenset(("SubgroupBlockReadINTEL", "SubgroupBlockWriteINTEL"))
 BARRIERS = frozenset(("ControlBarrier", "GroupWaitEvents"))
@@ -36,7 +37,7 @@ BARRIERS = frozenset(("ControlBarrier", "GroupWaitEvents"))
 class Instruction:
     """One node, or the end of a block."""
 
-    __slots__ = ("action", "is_together", "location", "node", "operands", "slot")
+    __slots__ = ("action", "depth", "is_together", "line", "location", "node", "operands", "slot")
 
     def __init__(self, node: Node | None, location: Location | None) -> None:
         self.node = node
@@ -48,6 +49,10 @@ class Instruction:
         self.operands: Sequence[Action] = ()
         """Of what they do together."""
         self.slot = -1
+        self.line: tuple[str, int, int] | None = None
+        """The file, the line and the call that it belongs to; None if a debugger passes it by."""
+        self.depth = 0
+        """How many calls deep."""
 
 
 class Step:
@@ -94,6 +99,15 @@ class StepCode:
             self._slot(node)
             if node.op == "Variable":
                 self._place(node)
+        self.stub = name if any(KERNEL_BODY in each.where for each in kernel.blocks) else ""
+        """The function that only calls the one with the body of the kernel, if clang has made two."""
+        self._told = {
+            operand
+            for node in kernel.nodes()
+            if node.op == "DebugDeclare"
+            for operand in node.operands
+            if operand.op == "Bitcast"
+        }
         self.blocks = [self._step(block) for block in kernel.blocks]
         self._name_locals()
 
@@ -159,12 +173,24 @@ class StepCode:
     def _instruction(self, node: Node) -> Instruction:
         instruction = Instruction(node, node.location)
         instruction.slot = self.slots[node]
+        place = node.location
+        is_told = node.op == "DebugDeclare" or node in self._told
+        if place is not None and not is_told and node.where != self.stub:
+            instruction.line = (place.file, place.line, id(place.caller))
+            instruction.depth = len(self.frames(place))
         if is_together(node):
             instruction.is_together = True
             instruction.operands = [self._get(each) for each in node.operands]
         else:
             instruction.action = action(node, self._get)
         return instruction
+
+    def frames(self, place: Location) -> list[Location]:
+        """A place and the calls around it, innermost first, as the source has them."""
+        found = list(place.frames())
+        if self.stub and len(found) > 1 and found[-1].function == found[-2].function:
+            found.pop()
+        return found
 
     # --- Values ---------------------------------------------------------------------------------
 

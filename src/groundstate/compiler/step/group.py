@@ -73,6 +73,8 @@ class Group:
         self.memory = Memory()
         self.executed = 0
         """Instructions of all work-items so far."""
+        self.turns: list[list[int]] = []
+        """Whose turn it was, and for how many instructions."""
         self.printed = 0
         self.silent = 0
         """How many of the next texts have been printed before."""
@@ -133,6 +135,7 @@ class Group:
         self.memory.take_back()
         ctypes.memset(self._local, 0, len(self._local))
         self.executed = 0
+        self.turns = []
         self.silent, self.printed = max(self.printed, self.silent), 0
         for item in self.items:
             item.restart()
@@ -154,8 +157,20 @@ class Group:
         """Lets a work-item that can go on execute one instruction."""
         item.advance()
         self.executed += 1
+        if self.turns and self.turns[-1][0] == item.number:
+            self.turns[-1][1] += 1
+        else:
+            self.turns.append([item.number, 1])
         if item.state != READY:
             self.settle(item)
+
+    def go_back(self, executed: int) -> None:
+        """Goes to where the group was after so many instructions: from the start, the same way."""
+        turns = self.turns
+        self.restart()
+        for number, count in turns:
+            for _ in range(min(count, executed - self.executed)):
+                self.step(self.items[number])
 
     def run(self) -> None:
         """Runs all work-items to their end."""

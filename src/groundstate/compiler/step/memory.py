@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_right
+from collections.abc import Callable
 
 MAPS = "/proc/self/maps"
 
@@ -15,13 +16,14 @@ MAPS = "/proc/self/maps"
 class BadAccess(Exception):
     """An access of memory that is not there, or may not be written."""
 
-    def __init__(self, address: int, size: int, writes: bool) -> None:
+    def __init__(self, address: int, size: int, writes: bool, where: str = "") -> None:
         self.address = address
         self.size = size
         self.writes = writes
         what = "writes" if writes else "reads"
         super().__init__(
-            f"it {what} {size} bytes at {address:#x}, where the process has no memory for that"
+            f"it {what} {size} bytes at {address:#x}, "
+            + (where or "where the process has no memory for that")
         )
 
 
@@ -32,24 +34,31 @@ class Memory:
         self.undo: list[tuple[int, bytes]] = []
         """Where something was written, and what was there before, the oldest first."""
         self.keeps_undo = True
+        self.guard: Callable[[int, int], str] | None = None
+        """Says what is wrong with an access of memory that is there; nothing if it is right."""
         self._starts: list[int] = []
         self._ends: list[int] = []
         self._writable: list[bool] = []
 
     def read(self, address: int, size: int) -> bytes:
         """The bytes at an address."""
-        if not self.allows(address, size, writes=False):
-            raise BadAccess(address, size, writes=False)
+        self._need(address, size, writes=False)
         return ctypes.string_at(address, size)
 
     def write(self, address: int, data: bytes) -> None:
         """Puts bytes at an address."""
         size = len(data)
-        if not self.allows(address, size, writes=True):
-            raise BadAccess(address, size, writes=True)
+        self._need(address, size, writes=True)
         if self.keeps_undo:
             self.undo.append((address, ctypes.string_at(address, size)))
         ctypes.memmove(address, data, size)
+
+    def _need(self, address: int, size: int, writes: bool) -> None:
+        if not self.allows(address, size, writes):
+            raise BadAccess(address, size, writes)
+        wrong = self.guard(address, size) if self.guard is not None else ""
+        if wrong:
+            raise BadAccess(address, size, writes, wrong)
 
     def note(self, address: int, most: int) -> tuple[int, bytes]:
         """Keeps what may be overwritten by code that writes by itself, as far as it is there."""

@@ -61,6 +61,13 @@ class WorkItem:
         """By the address of the variable, or by the number of the node."""
         self.location: Location | None = None
         """Where the last instruction with a location stood."""
+        self.line: tuple[str, int, int] | None = None
+        """The line that it is on, and its call."""
+        self.depth = 0
+        self.entry: Instruction | None = None
+        """With which it came to that line."""
+        self.lines: list[tuple[int, int]] = []
+        """When it came to each line, in instructions of the group, and how many calls deep."""
         self.more_private.clear()
         if self.private_buffer is not None:
             ctypes.memset(self.private_buffer, 0, ctypes.sizeof(self.private_buffer))
@@ -82,6 +89,9 @@ class WorkItem:
         instruction = self.instruction
         if instruction.location is not None:
             self.location = instruction.location
+        if self.begins_line(instruction):
+            self.line, self.entry, self.depth = instruction.line, instruction, instruction.depth
+            self.lines.append((self.group.executed, self.depth))
         if instruction.is_together:
             self.state = WAITING
             return
@@ -95,6 +105,12 @@ class WorkItem:
         except (Fault, BadAccess) as problem:
             self.state = FAILED
             self.failure = str(problem)
+
+    def begins_line(self, instruction: Instruction) -> bool:
+        """Whether it comes to another line with an instruction, or to the same one again."""
+        if instruction.line is None:
+            return False
+        return instruction.line != self.line or instruction is self.entry
 
     def receive(self, value: Value) -> None:
         """Goes on with the result of what it did together with others."""

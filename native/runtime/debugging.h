@@ -1,0 +1,15 @@
+/* Launches that a debugger executes (docs/internals/debugging.md). */
+#ifndef GS_RUNTIME_DEBUGGING_H
+#define GS_RUNTIME_DEBUGGING_H
+
+#include "objects/kernel.h"
+
+/* Whether launches are shown to the debugger before they run: GROUNDSTATE_DEBUG. */
+extern bool gs_launches_are_debugged;
+
+/* Lets the debugger execute groups from `next` on. It leaves in `stepped` the first one that it did not, and in `next` the
+ * first one that it wants to be asked about again; compiled code runs those between. If it cannot be asked, that is all
+ * that are left. Defined in python/handlers.c. */
+void gs_debug_launch(const gs_code *code, gs_debugged_groups *groups);
+
+#endif

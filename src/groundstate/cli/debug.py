@@ -1,0 +1,113 @@
+"""`groundstate debug`: a debugger for kernels, in a terminal and for editors."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from groundstate import knobs, standin
+from groundstate.cli import run as running
+from groundstate.cli.commands import COMMANDS
+from groundstate.cli.errors import complain
+
+DESCRIPTION = """\
+Debugs the kernels of a program: breakpoints, single steps forwards and back, variables of one
+work-item and of all, and who wrote to an element of a buffer.
+
+A launch with something to stop at is executed one work-item at a time, unoptimised, on the
+program's own memory; all others run at full speed. OpenCL C that the program compiles keeps its
+variables. SPIR-V has them if it was compiled so: 'groundstate compile -O0 -g'.
+
+With --dap it speaks the Debug Adapter Protocol on standard input and output, for editors; the
+editor names the program.
+"""
+
+EXAMPLES = """\
+examples:
+  groundstate debug -- ./my_app                 commands as in gdb; 'help' lists them
+  groundstate debug -x commands.txt -- ./my_app read commands from a file first
+  groundstate debug --dap                       for an editor
+  groundstate debug --dap --port 4711           the same over TCP, on this machine alone
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds `debug` to the commands."""
+    parser = subparsers.add_parser(
+        "debug",
+        help=COMMANDS["debug"],
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="groundstate debug [options] [--] PROGRAM [ARGUMENT ...]",
+    )
+    parser.add_argument(
+        "--dap", action="store_true", help="speak the Debug Adapter Protocol, for editors"
+    )
+    parser.add_argument(
+        "--port",
+        metavar="N",
+        type=running.positive,
+        help="with --dap: listen on this port of 127.0.0.1 instead, for one editor",
+    )
+    parser.add_argument(
+        "-x",
+        "--commands",
+        metavar="FILE",
+        help="do what the lines of this file say, then read further commands",
+    )
+    running.add_driver_options(parser)
+    parser.add_argument(
+        "command",
+        nargs=argparse.REMAINDER,
+        metavar="PROGRAM ...",
+        help="the program and its arguments, unchanged",
+    )
+    parser.set_defaults(run=run, parser=parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Reads commands, or what an editor says."""
+    try:
+        changes = running.driver_environment(args)
+    except standin.LibraryMissing as problem:
+        return complain("debug", str(problem))
+    environment = {knobs.ERRORS.name: "serious", **os.environ, **changes}
+    if args.dap:
+        return _adapter(args, environment)
+    if args.port is not None:
+        args.parser.error("--port is for --dap")
+    command = running.program_of(args)
+    from groundstate.debug.program import Program
+    from groundstate.debug.terminal import Terminal
+
+    program = Program()
+
+    def start() -> None:
+        program.close()
+        program.process = None
+        program.start(command, environment, knobs.DEBUG.name)
+
+    terminal = Terminal(program, start, sys.stdin, sys.stdout)
+    try:
+        if args.commands is not None:
+            with open(args.commands, encoding="utf-8") as lines:
+                for line in map(str.strip, lines):
+                    if line and not line.startswith("#") and not terminal.command(line):
+                        return terminal.status or 0
+        return terminal.loop()
+    except OSError as problem:
+        return complain("debug", f"{args.commands}: {problem.strerror}")
+    finally:
+        program.close()
+
+
+def _adapter(args: argparse.Namespace, environment: dict[str, str]) -> int:
+    from groundstate.debug.adapter import Adapter, serve_port
+
+    if args.command:
+        args.parser.error("with --dap, the editor names the program")
+    if args.port is not None:
+        return serve_port(args.port, environment)
+    return Adapter(sys.stdin.buffer, sys.stdout.buffer, environment).serve()
