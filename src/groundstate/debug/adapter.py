@@ -94,7 +94,7 @@ class Adapter:
             self.sequence += 1
             messages.write(self.out, {"seq": self.sequence, **message})
 
-    def event(self, name: str, **body: Any) -> None:
+    def event(self, name: str, /, **body: Any) -> None:
         """Tells the editor something."""
         self._send({"type": "event", "event": name, "body": body})
 

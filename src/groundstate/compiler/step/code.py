@@ -175,7 +175,9 @@ class StepCode:
         instruction.slot = self.slots[node]
         place = node.location
         is_told = node.op == "DebugDeclare" or node in self._told
-        if place is not None and not is_told and node.where != self.stub:
+        if self.stub and (place is None or place.caller is None):
+            is_told = True  # of the stub, or what has no line in the body
+        if place is not None and not is_told:
             instruction.line = (place.file, place.line, id(place.caller))
             instruction.depth = len(self.frames(place))
         if is_together(node):

@@ -190,15 +190,21 @@ class Answers:
         expression = str(question["expression"])
         rows = []
         for item in self.group.items:
-            try:
-                value = text(evaluate(expression, item, self.names), self.group.memory)
-            except CannotEvaluate as problem:
-                value = f"<{problem}>"
+            value = self._anywhere(expression, item)
             row = self.describe(item)
             rows.append({"global_id": item.global_id, "item": item.number, "value": value} | {
                 key: row[key] for key in ("state", "line")
             })
         return {"rows": rows}
+
+    def _anywhere(self, expression: str, item: WorkItem) -> str:
+        """The value in the innermost call of a work-item that has one."""
+        for frame in range(len(inspection.frames(item))):
+            try:
+                return text(evaluate(expression, item, self.names, frame), self.group.memory)
+            except CannotEvaluate as problem:
+                wrong = str(problem)
+        return f"<{wrong}>"
 
     def _memory(self, question: Message) -> Message:
         """Bytes at an address, as far as there are any."""

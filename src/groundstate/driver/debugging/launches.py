@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.step.code import StepCode
+from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.step.group import Group, Launch
 from groundstate.driver import native, native_kernel
 from groundstate.driver.api import request
@@ -320,6 +321,7 @@ class _Guard:
     """Knows which memory the arguments of a kernel lead to."""
 
     def __init__(self, group: Group, context: int) -> None:
+        self.group = group
         self.context = context
         self.known: list[tuple[int, int, str]] = []
         for index, argument in enumerate(group.code.signature.arguments):
@@ -330,22 +332,37 @@ class _Guard:
 
     def __call__(self, address: int, size: int) -> str:
         """What is wrong with an access; nothing if it is right, or nobody knows."""
-        for start, end, name in self.known:
+        if any(start <= address and address + size <= end for start, end, _ in self.known):
+            return ""
+        found = native.allocation(self.context, address)
+        if found is not None:
+            start, end = found.base, found.base + found.size
             if start <= address and address + size <= end:
                 return ""
-        for start, end, name in self.known:
-            if start - MARGIN <= address < end + MARGIN:
-                if native.allocation(self.context, address) is not None and address + size <= end:
-                    return ""
-                if native.allocation(self.context, address) is not None and not (
-                    start <= address < end
-                ):
-                    return ""
-                far = address - end if address >= end else address - start
-                side = "behind the end" if address + size > end else "before the start"
-                distance = f"{abs(far)} bytes " if far and not start <= address < end else ""
-                return f"{distance}{side} of the {end - start} bytes of argument '{name}'"
+            return self._where(address, start, end)
+        for start, end, _ in self.known:
+            if start - MARGIN <= address < end + MARGIN and not self._is_own(address):
+                return self._where(address, start, end)
         return ""
+
+    def _is_own(self, address: int) -> bool:
+        """Whether it is memory of the stepped group itself."""
+        group = self.group
+        if group.local <= address < group.local + group.local_bytes:
+            return True
+        return any(
+            each.storage_of(address) == StorageClass.Function for each in group.items
+        )
+
+    def _where(self, address: int, start: int, end: int) -> str:
+        names = [name for first, _, name in self.known if first == start]
+        whole = f"argument '{names[0]}'" if names else "its allocation"
+        if address < start:
+            return f"{start - address} bytes before the {end - start} bytes of {whole}"
+        if address >= end:
+            far = f"{address - end} bytes " if address > end else ""
+            return f"{far}behind the end of the {end - start} bytes of {whole}"
+        return f"over the end of the {end - start} bytes of {whole}"
 
 
 # --- The program ----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from groundstate.compiler.step.code import Instruction
 from groundstate.compiler.step.group import Group
 from groundstate.compiler.step.work_item import FAILED, READY, WAITING, WorkItem
 from groundstate.driver.debugging.breakpoints import Active, Breakpoint, Watch
@@ -27,6 +28,31 @@ class Stop:
     item: WorkItem
     text: str = ""
     breakpoint: Breakpoint | None = None
+
+
+@dataclass
+class _Start:
+    """The line that a work-item begins a step at."""
+
+    line: tuple[str, int, int] | None
+    entry: Instruction | None
+    depth: int
+
+    @staticmethod
+    def of(item: WorkItem) -> _Start:
+        instruction = item.instruction
+        if item.begins_line(instruction):
+            return _Start(instruction.line, instruction, instruction.depth)
+        return _Start(item.line, item.entry, item.depth)
+
+    def is_left(self, kind: str, instruction: Instruction) -> bool:
+        """Whether the step ends before an instruction that begins a line. A line goes on after the
+        calls in it."""
+        if kind == "out":
+            return instruction.depth < self.depth
+        if instruction.line == self.line and instruction is not self.entry:
+            return False
+        return kind == "in" or instruction.depth <= self.depth
 
 
 @dataclass
@@ -121,13 +147,17 @@ class Stepper:
 
     def step(self, items: Sequence[WorkItem], kind: str) -> Stop | None:
         """Lets work-items go on to their next line: `in` calls, `over` them, or `out` of one."""
-        depths = {each.number: _depth(each) for each in items if not each.is_over}
+        for each in items:
+            stop = self._begin(each)
+            if stop is not None:
+                return stop
+        starts = {each.number: _Start.of(each) for each in items if not each.is_over}
         pending = [each for each in items if not each.is_over]
         moved: set[int] = set()
         while pending:
             count = self.group.executed
             for item in list(pending):
-                stop = self._step_one(item, kind, depths[item.number], moved)
+                stop = self._step_one(item, kind, starts[item.number], moved)
                 if stop is not None:
                     self.focus = stop.item
                     return stop
@@ -148,19 +178,25 @@ class Stepper:
             return Stop("end", self.focus, "the work-item has ended")
         return Stop("step", self.focus)
 
+    def _begin(self, item: WorkItem) -> Stop | None:
+        """Lets a work-item that has not begun come to its first line."""
+        while item.line is None and item.state == READY and not item.begins_line(item.instruction):
+            stop = self._advance(item, looks=False)
+            if stop is not None:
+                return stop
+        return None
+
     def _step_one(
-        self, item: WorkItem, kind: str, depth: int, moved: set[int]
+        self, item: WorkItem, kind: str, start: _Start, moved: set[int]
     ) -> Stop | None:
         """Goes on with one work-item to its next line, or until it waits for others."""
         is_first = item.number not in moved
         moved.discard(item.number)
         while item.state == READY:
             instruction = item.instruction
-            if not is_first and item.begins_line(instruction):
-                there = instruction.depth
-                if kind == "in" or (kind == "over" and there <= depth) or there < depth:
-                    moved.add(item.number)
-                    return None
+            if not is_first and item.begins_line(instruction) and start.is_left(kind, instruction):
+                moved.add(item.number)
+                return None
             stop = self._advance(item, looks=not is_first and kind != "in")
             is_first = False
             if stop is not None:

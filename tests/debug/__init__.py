@@ -1,0 +1,1 @@
+"""The debugger of kernels: the IR stepped, commands in a terminal, and editors."""
