@@ -155,7 +155,9 @@ def test_group_steps_take_all_items_to_the_next_line(editor: Editor) -> None:
 
 
 def test_write_outside_of_a_buffer_stops(editor: Editor, tmp_path: Path) -> None:
-    source = "kernel void far(global int *out) {\n    int i = get_global_id(0);\n    out[i * 2] = i;\n}"
+    source = (
+        "kernel void far(global int *out) {\n    int i = get_global_id(0);\n    out[i * 2] = i;\n}"
+    )
     program = tmp_path / "far.py"
     program.write_text(
         "import groundstate as gs\n"

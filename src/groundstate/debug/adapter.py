@@ -82,7 +82,7 @@ class Adapter:
             while (message := messages.read(self.source)) is not None:
                 if message.get("type") == "request" and not self._answer(message):
                     break
-        except (messages.BadMessage, OSError) as problem:
+        except (messages.MessageError, OSError) as problem:
             print(f"groundstate debug: {problem}", file=sys.stderr)
             return 1
         finally:
@@ -154,7 +154,7 @@ class Adapter:
 
     def on_launch(self, arguments: Message) -> None:
         if not isinstance(arguments.get("program"), str):
-            raise ValueError("launch needs \"program\", the path of the program to debug")
+            raise ValueError('launch needs "program", the path of the program to debug')
         self.launch = arguments
         self.program.options["entry"] = bool(arguments.get("stopOnEntry", False))
         self.scope = SCOPES.get(str(arguments.get("stepping", "item")), "item")
@@ -447,5 +447,5 @@ def serve_port(port: int, environment: dict[str, str]) -> int:
     with socket.create_server(("127.0.0.1", port)) as listener:
         print(f"waiting for an editor at 127.0.0.1:{port}", file=sys.stderr, flush=True)
         connection, _ = listener.accept()
-    with connection, connection.makefile("rwb") as stream:
-        return Adapter(stream, stream, environment).serve()
+    with connection, connection.makefile("rb") as source, connection.makefile("wb") as out:
+        return Adapter(source, out, environment).serve()

@@ -10,7 +10,7 @@ MOST_BYTES = 1 << 24
 LENGTH = b"content-length:"
 
 
-class BadMessage(Exception):
+class MessageError(Exception):
     """What comes is no message of the protocol."""
 
 
@@ -26,13 +26,13 @@ def read(source: BinaryIO) -> Message | None:
     else:
         return None
     if not 0 <= length <= MOST_BYTES:
-        raise BadMessage("a message says no length that it can have")
+        raise MessageError("a message says no length that it can have")
     try:
         message = json.loads(source.read(length))
     except ValueError as problem:
-        raise BadMessage(f"a message is no JSON: {problem}") from problem
+        raise MessageError(f"a message is no JSON: {problem}") from problem
     if not isinstance(message, dict):
-        raise BadMessage("a message is no object")
+        raise MessageError("a message is no object")
     return message
 
 

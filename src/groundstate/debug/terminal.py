@@ -288,10 +288,13 @@ class Terminal:
     def do_table(self, rest: str) -> None:
         """A value in all work-items."""
         rows = self._ask("table", expression=rest)["rows"]
-        self._table(("work-item", rest, "line", "state"), [
-            (_place(each["global_id"]), each["value"], str(each["line"]), each["state"])
-            for each in rows
-        ])
+        self._table(
+            ("work-item", rest, "line", "state"),
+            [
+                (_place(each["global_id"]), each["value"], str(each["line"]), each["state"])
+                for each in rows
+            ],
+        )
 
     def _table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
@@ -311,16 +314,19 @@ class Terminal:
                 self.say(f"{each['id']}: watch {each['expression']}")
         elif rest in ("items", "work-items"):
             rows = self._ask("items")["items"]
-            self._table(("work-item", "local", "state", "function", "line"), [
-                (
-                    _place(each["global_id"]),
-                    _place(each["local_id"]),
-                    each["state"],
-                    each["function"],
-                    str(each["line"]),
-                )
-                for each in rows
-            ])
+            self._table(
+                ("work-item", "local", "state", "function", "line"),
+                [
+                    (
+                        _place(each["global_id"]),
+                        _place(each["local_id"]),
+                        each["state"],
+                        each["function"],
+                        str(each["line"]),
+                    )
+                    for each in rows
+                ],
+            )
         elif rest == "ids":
             for name, values in self._ask("ids")["ids"].items():
                 self.say(f"{name} = {_place(values)}")

@@ -177,9 +177,7 @@ def mark(ir: str, name: str = "") -> tuple[str, list[Line], Variables]:
 # --- SPIR-V ---------------------------------------------------------------------------------------
 
 
-def put(
-    module: Module, lines: list[Line], variables: Variables, name: str, source: str
-) -> None:
+def put(module: Module, lines: list[Line], variables: Variables, name: str, source: str) -> None:
     """Replaces markers by lines and variables. `source` is the text of the file `name`."""
     _Writer(module, lines, variables, name, source).write()
 

@@ -198,9 +198,7 @@ class VariableWriter:
     def _structure(self, node: Described, name: int, source: int, none: int, depth: int) -> int:
         parts = [self.variables.nodes.get(each) for each in self._elements(node)]
         members = [each for each in parts if each is not None and "baseType" in each.links]
-        kinds = [
-            self._type(each.links["baseType"], source, none, depth) for each in members
-        ]
+        kinds = [self._type(each.links["baseType"], source, none, depth) for each in members]
         whole, *ids = (self.module.new_id() for _ in range(len(members) + 1))
         self.put(  # before its members, which name it
             *(whole, COMPOSITE, name, STRUCTURE, source, node.number("line"), 0, self.unit, name),

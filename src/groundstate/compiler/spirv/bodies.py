@@ -143,9 +143,7 @@ class _Body:
 
     def _tell(self, words: list[int]) -> None:
         """Keeps where a variable of the source is, for debuggers; nothing else looks at it."""
-        place = Instruction(
-            Op.ExtInst, 0, 0, tuple(words[2:]), self.position, self.lines.current
-        )
+        place = Instruction(Op.ExtInst, 0, 0, tuple(words[2:]), self.position, self.lines.current)
         if self.block is not None and not self.continued:
             self.block.instructions.append(place)
 

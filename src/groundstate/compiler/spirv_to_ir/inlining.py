@@ -199,12 +199,17 @@ class Instance:
     def _other_set(self, current: Block, instruction: Instruction) -> None:
         reason = reason_against_set(self._set_of(instruction))
         _, number, variable, value, *_ = (*instruction.operands, 0, 0)
-        if reason is None and number in VARIABLES and self.builder.for_debugger:
-            if value in self.values or self.builder.constant(self.home, value) is not None:
-                kind = "declare" if number == DECLARE else "value"
-                self._tell(current, "DebugDeclare", value, (kind, self.home, variable))
+        if reason is None and number in VARIABLES and self._is_told(value):
+            kind = "declare" if number == DECLARE else "value"
+            self._tell(current, "DebugDeclare", value, (kind, self.home, variable))
         if reason is not None:
             self._refuse(current, "ExtInst", instruction, reason)
+
+    def _is_told(self, identifier: int) -> bool:
+        """Whether debuggers want to hear of a value, and it is one."""
+        return self.builder.for_debugger and (
+            identifier in self.values or self.builder.constant(self.home, identifier) is not None
+        )
 
     def _tell(
         self, current: Block, op: str, operand: int, literals: tuple[object, ...] = ()

@@ -17,7 +17,8 @@ from groundstate.compiler.spirv.constants import Address, Constant
 from groundstate.compiler.spirv.module import Variable
 from groundstate.compiler.spirv.types import Pointer, Type
 from groundstate.compiler.spirv_to_ir.kernel_ir import build_kernel
-from groundstate.compiler.step.operations import Action, Fault, action
+from groundstate.compiler.step.actions import Action, StepError
+from groundstate.compiler.step.operations import action
 from groundstate.compiler.step.values import Value, decode, of_constant, stored_bytes, zero_of
 from groundstate.compiler.target import ANY_CPU
 
@@ -100,7 +101,7 @@ class StepCode:
             if node.op == "Variable":
                 self._place(node)
         self.stub = name if any(KERNEL_BODY in each.where for each in kernel.blocks) else ""
-        """The function that only calls the one with the body of the kernel, if clang has made two."""
+        """The function that only calls the one with the body, if clang has made two."""
         self._told = {
             operand
             for node in kernel.nodes()
@@ -202,7 +203,7 @@ class StepCode:
         def place(key: tuple[int, int]) -> int:
             where, offset = self.placement.get(key, ("", 0))
             if not where:
-                raise Fault("uses a variable that has no place in memory")
+                raise StepError("uses a variable that has no place in memory")
             return (local if where == "local" else variables) + offset
 
         if node.op == "Argument":
@@ -260,5 +261,3 @@ def _resolve_copies(blocks: Sequence[Block]) -> None:
                 node.operands = [source(each) for each in node.operands]
         if block.condition is not None:
             block.condition = source(block.condition)
-
-

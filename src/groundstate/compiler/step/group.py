@@ -19,7 +19,7 @@ from groundstate.compiler.spirv.opcodes import Scope, StorageClass
 from groundstate.compiler.spirv.types import Pointer, Vector
 from groundstate.compiler.step import together
 from groundstate.compiler.step.code import BARRIERS, BLOCKS, COPIES, StepCode
-from groundstate.compiler.step.memory import BadAccess, Memory
+from groundstate.compiler.step.memory import AccessError, Memory
 from groundstate.compiler.step.values import Value, decode, encode
 from groundstate.compiler.step.work_item import DONE, FAILED, READY, WAITING, Size, WorkItem
 
@@ -87,7 +87,9 @@ class Group:
             for index, each in enumerate(self.code.signature.arguments)
         ]
         self.template = self._template()
-        self.items = [self._item(each) for each in range(self.size[0] * self.size[1] * self.size[2])]
+        self.items = [
+            self._item(each) for each in range(self.size[0] * self.size[1] * self.size[2])
+        ]
 
     # --- What is there when it begins -----------------------------------------------------------
 
@@ -237,7 +239,7 @@ class Group:
                 results = self._block(node, members)
             else:
                 results = together.compute(node, members, self.subgroup_size)
-        except BadAccess as problem:
+        except AccessError as problem:
             self._fail(items, str(problem))
             return
         for lane, item in by_lane.items():
@@ -255,7 +257,7 @@ class Group:
         if node.op in COPIES:
             try:
                 self._copy(node, next(iter(values.values())))
-            except BadAccess as problem:
+            except AccessError as problem:
                 self._fail(items, str(problem))
                 return
             for item in items:
@@ -266,7 +268,7 @@ class Group:
                 item.receive(value)
         else:
             numbers = sorted({each.subgroup for each in items})
-            parts = [
+            parts: list[together.Members] = [
                 {each.lane: values[each.number] for each in items if each.subgroup == number}
                 for number in numbers
             ]
@@ -305,7 +307,7 @@ class Group:
             self.memory.write(target + into * size, self.memory.read(source + out * size, size))
 
     def _block(self, node: Node, members: dict[int, tuple[Any, ...]]) -> dict[int, Value]:
-        """Reads or writes a row of memory with one element for each lane, component by component."""
+        """Reads or writes a row of memory, an element for each lane, component by component."""
         base = members[min(members)][0]
         kind = node.type if node.op == "SubgroupBlockReadINTEL" else node.operands[1].type
         element = kind.element if isinstance(kind, Vector) else kind
@@ -316,7 +318,9 @@ class Group:
                 base + (index * self.subgroup_size + lane) * element.size for index in range(count)
             ]
             if node.op == "SubgroupBlockReadINTEL":
-                parts = tuple(decode(element, self.memory.read(each, element.size)) for each in places)
+                parts = tuple(
+                    decode(element, self.memory.read(each, element.size)) for each in places
+                )
                 found[lane] = parts if isinstance(kind, Vector) else parts[0]
                 continue
             value = operands[1] if isinstance(kind, Vector) else (operands[1],)
@@ -361,4 +365,3 @@ class Group:
     def done(self) -> int:
         """How many work-items have come to the end."""
         return sum(each.state == DONE for each in self.items)
-

@@ -13,7 +13,7 @@ from collections.abc import Callable
 MAPS = "/proc/self/maps"
 
 
-class BadAccess(Exception):
+class AccessError(Exception):
     """An access of memory that is not there, or may not be written."""
 
     def __init__(self, address: int, size: int, writes: bool, where: str = "") -> None:
@@ -55,10 +55,10 @@ class Memory:
 
     def _need(self, address: int, size: int, writes: bool) -> None:
         if not self.allows(address, size, writes):
-            raise BadAccess(address, size, writes)
+            raise AccessError(address, size, writes)
         wrong = self.guard(address, size) if self.guard is not None else ""
         if wrong:
-            raise BadAccess(address, size, writes, wrong)
+            raise AccessError(address, size, writes, wrong)
 
     def note(self, address: int, most: int) -> tuple[int, bytes]:
         """Keeps what may be overwritten by code that writes by itself, as far as it is there."""

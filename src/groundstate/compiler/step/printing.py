@@ -18,9 +18,7 @@ SPECIFIER = re.compile(
 BITS = {"hh": 8, "h": 16, "hl": 32, "l": 64, "j": 64, "z": 64, "t": 64}
 
 
-def formatted(
-    memory: Memory, form: int, arguments: Sequence[Sequence[int | float]]
-) -> str:
+def formatted(memory: Memory, form: int, arguments: Sequence[Sequence[int | float]]) -> str:
     """The text of a format, whose address is given, and of arguments component by component."""
     rest = iter(arguments)
 

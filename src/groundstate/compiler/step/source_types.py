@@ -211,4 +211,3 @@ class SourceTypes:
 
 def _renamed(kind: SourceType, name: str) -> SourceType:
     return SourceType(name, kind.kind, kind.size, kind.element, kind.count, kind.members)
-

@@ -42,9 +42,7 @@ def compute(node: Node, members: Members, size: int) -> Results:
 def combined(kind: str, type_: Type, a: Any, b: Any) -> Any:
     """Two values as one, part by part."""
     if isinstance(type_, Vector):
-        return tuple(
-            combined(kind, type_.element, x, y) for x, y in zip(a, b, strict=True)
-        )
+        return tuple(combined(kind, type_.element, x, y) for x, y in zip(a, b, strict=True))
     return COMBINE[kind](type_, a, b)
 
 
@@ -128,8 +126,7 @@ def _reduce(node: Node, members: Members, size: int) -> Results:
     distance = 1
     while distance < min(cluster or size, size):
         values = [
-            combined(kind, type_, values[lane], values[lane ^ distance])
-            for lane in range(size)
+            combined(kind, type_, values[lane], values[lane ^ distance]) for lane in range(size)
         ]
         distance *= 2
     return {lane: values[lane] for lane in members}
@@ -139,9 +136,7 @@ def _scanned(kind: str, type_: Type, values: list[Any], nothing: Any) -> list[An
     distance = 1
     while distance < len(values):
         before = [nothing] * distance + values[:-distance]
-        values = [
-            combined(kind, type_, a, b) for a, b in zip(before, values, strict=True)
-        ]
+        values = [combined(kind, type_, a, b) for a, b in zip(before, values, strict=True)]
         distance *= 2
     return values
 
@@ -164,9 +159,7 @@ def of_work_group(node: Node, subgroups: list[Members], size: int) -> list[Resul
         else:
             inner = _reduce(node, members, size)
             start = neutral(kind, type_) if before is None else before
-            found.append(
-                {lane: combined(kind, type_, start, each) for lane, each in inner.items()}
-            )
+            found.append({lane: combined(kind, type_, start, each) for lane, each in inner.items()})
         before = part if before is None else combined(kind, type_, before, part)
     if steps == GroupOperation.Reduce:
         return [dict.fromkeys(members, before) for members in subgroups]
@@ -214,8 +207,7 @@ def _quad_swap(node: Node, members: Members, size: int) -> Results:
     del size
     direction = constant_int(node.operands[2]) or 0
     return {
-        lane: _from(members, 1, lane ^ SWAPS[direction], each[1])
-        for lane, each in members.items()
+        lane: _from(members, 1, lane ^ SWAPS[direction], each[1]) for lane, each in members.items()
     }
 
 
@@ -254,14 +246,15 @@ def _elect(node: Node, members: Members, size: int) -> Results:
 
 def _broadcast_first(node: Node, members: Members, size: int) -> Results:
     del node, size
-    return dict.fromkeys(members, members[min(members)][-1])
+    value: Value = members[min(members)][-1]
+    return dict.fromkeys(members, value)
 
 
 def _broadcast(node: Node, members: Members, size: int) -> Results:
     value = 0 if node.op == "SubgroupReadInvocationKHR" else 1
     first = members[min(members)]
-    lane = first[value + 1]
-    lane = (lane[0] if isinstance(lane, tuple) else lane) % size
+    named = first[value + 1]
+    lane = int(named[0] if isinstance(named, tuple) else named) % size
     return dict.fromkeys(members, _from(members, value, lane, first[value]))
 
 
@@ -294,7 +287,7 @@ def _ballot(node: Node, members: Members, size: int) -> Results:
 
 def _inverse_ballot(node: Node, members: Members, size: int) -> Results:
     del node, size
-    return {lane: each[1][0] >> lane & 1 for lane, each in members.items()}
+    return {lane: int(each[1][0] >> lane & 1) for lane, each in members.items()}
 
 
 def _extract_bit(node: Node, members: Members, size: int) -> Results:
@@ -336,9 +329,7 @@ HANDLERS: dict[str, Callable[[Node, Members, int], Results]] = {
     **dict.fromkeys(("GroupNonUniformBallot", "SubgroupBallotKHR"), _ballot),
     **dict.fromkeys(("SubgroupShuffleUpINTEL", "SubgroupShuffleDownINTEL"), _shift),
     **dict.fromkeys(("GroupNonUniformQuadAllKHR", "GroupNonUniformQuadAnyKHR"), _quad_vote),
-    **dict.fromkeys(
-        ("GroupNonUniformBallotFindLSB", "GroupNonUniformBallotFindMSB"), _find_bit
-    ),
+    **dict.fromkeys(("GroupNonUniformBallotFindLSB", "GroupNonUniformBallotFindMSB"), _find_bit),
     "GroupNonUniformElect": _elect,
     "GroupNonUniformInverseBallot": _inverse_ballot,
     "GroupNonUniformBallotBitExtract": _extract_bit,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from groundstate.compiler.ir import Node
 from groundstate.compiler.ir.location import Location
 from groundstate.compiler.spirv.opcodes import StorageClass
+from groundstate.compiler.step.actions import StepError
 from groundstate.compiler.step.code import PRIVATE_ALIGNMENT, Instruction
-from groundstate.compiler.step.memory import BadAccess
-from groundstate.compiler.step.operations import Fault
+from groundstate.compiler.step.memory import AccessError
 from groundstate.compiler.step.values import Value
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class WorkItem:
             else:
                 self.values[instruction.slot] = instruction.action(self)
                 self.at += 1
-        except (Fault, BadAccess) as problem:
+        except (StepError, AccessError) as problem:
             self.state = FAILED
             self.failure = str(problem)
 
@@ -155,7 +155,7 @@ class WorkItem:
     def new_private(self, size: int) -> int:
         """Room for an array."""
         if sum(each[1] for each in self.more_private) + size > MOST_PRIVATE:
-            raise Fault(f"has arrays of more than {MOST_PRIVATE} bytes")
+            raise StepError(f"has arrays of more than {MOST_PRIVATE} bytes")
         buffer = ctypes.create_string_buffer(size + PRIVATE_ALIGNMENT)
         address = -(-ctypes.addressof(buffer) // PRIVATE_ALIGNMENT) * PRIVATE_ALIGNMENT
         self.more_private.append((address, size, buffer))

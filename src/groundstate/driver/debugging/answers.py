@@ -10,7 +10,7 @@ from groundstate.driver import native
 from groundstate.driver.debugging import inspection
 from groundstate.driver.debugging.expressions import evaluate
 from groundstate.driver.debugging.inspection import Names
-from groundstate.driver.debugging.values import CannotEvaluate, Result, parts, text
+from groundstate.driver.debugging.values import EvaluationError, Result, parts, text
 
 if TYPE_CHECKING:
     from groundstate.driver.debugging.stepper import Stepper
@@ -26,7 +26,9 @@ NO_END = 1 << 40
 class Answers:
     """Answers questions about the group of a stepper."""
 
-    def __init__(self, stepper: Stepper, context: int, line: Callable[[str, int], str | None]) -> None:
+    def __init__(
+        self, stepper: Stepper, context: int, line: Callable[[str, int], str | None]
+    ) -> None:
         self.stepper = stepper
         self.group = stepper.group
         self.names: Names = stepper.names
@@ -41,7 +43,7 @@ class Answers:
         try:
             found: Message = handler(question)
             return found
-        except CannotEvaluate as problem:
+        except EvaluationError as problem:
             return {"error": str(problem)}
         except (KeyError, TypeError, ValueError, IndexError) as problem:
             return {"error": f"the question cannot be understood: {problem}"}
@@ -54,7 +56,7 @@ class Answers:
         if number is None:
             return self.stepper.focus
         if not 0 <= int(number) < len(self.group.items):
-            raise CannotEvaluate(f"the group has no work-item {number}")
+            raise EvaluationError(f"the group has no work-item {number}")
         return self.group.items[int(number)]
 
     def _select(self, question: Message) -> Message:
@@ -64,7 +66,7 @@ class Answers:
             if each.global_id == place:
                 self.stepper.focus = each
                 return self.describe(each)
-        raise CannotEvaluate(
+        raise EvaluationError(
             f"work-item {place} is not in the group that is stopped, {self.group.id}"
         )
 
@@ -109,7 +111,10 @@ class Answers:
     def _source(self, question: Message) -> Message:
         """Lines of a file."""
         file = str(question["file"])
-        first, last = int(question["first"]), min(int(question["last"]), int(question["first"]) + MOST_LINES)
+        first, last = (
+            int(question["first"]),
+            min(int(question["last"]), int(question["first"]) + MOST_LINES),
+        )
         lines = ((number, self.source_line(file, number)) for number in range(first, last + 1))
         return {"lines": [(number, text) for number, text in lines if text is not None]}
 
@@ -137,7 +142,7 @@ class Answers:
         assert pointer.type.element is not None
         try:
             start = int(pointer.number(self.group.memory))
-        except CannotEvaluate:
+        except EvaluationError:
             return 0
         end = self._end_of(start)
         return min((end - start) // max(1, pointer.type.element.size), MOST_ELEMENTS)
@@ -192,9 +197,10 @@ class Answers:
         for item in self.group.items:
             value = self._anywhere(expression, item)
             row = self.describe(item)
-            rows.append({"global_id": item.global_id, "item": item.number, "value": value} | {
-                key: row[key] for key in ("state", "line")
-            })
+            rows.append(
+                {"global_id": item.global_id, "item": item.number, "value": value}
+                | {key: row[key] for key in ("state", "line")}
+            )
         return {"rows": rows}
 
     def _anywhere(self, expression: str, item: WorkItem) -> str:
@@ -202,7 +208,7 @@ class Answers:
         for frame in range(len(inspection.frames(item))):
             try:
                 return text(evaluate(expression, item, self.names, frame), self.group.memory)
-            except CannotEvaluate as problem:
+            except EvaluationError as problem:
                 wrong = str(problem)
         return f"<{wrong}>"
 

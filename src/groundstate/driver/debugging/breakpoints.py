@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from groundstate.driver.debugging import expressions
-from groundstate.driver.debugging.values import CannotEvaluate
+from groundstate.driver.debugging.values import EvaluationError
 
 if TYPE_CHECKING:
     from groundstate.compiler.step.code import Instruction, StepCode
@@ -129,12 +129,11 @@ class Active:
         line."""
         assert instruction.line is not None
         candidates = self.by_line.get(instruction.line[:2], [])
-        if self.by_function and instruction.location is not None:
-            if instruction.depth > item.depth:
-                function = instruction.location.function
-                candidates = candidates + self.by_function.get(function, [])
-                if item.line is None and function != self.kernel:
-                    candidates = candidates + self.by_function.get(self.kernel, [])
+        place = instruction.location
+        if self.by_function and place is not None and instruction.depth > item.depth:
+            candidates = candidates + self.by_function.get(place.function, [])
+            if item.line is None and place.function != self.kernel:
+                candidates = candidates + self.by_function.get(self.kernel, [])
         for each in candidates:
             if (each.item is None or each.item == item.global_id) and _holds(each, item, names):
                 return each
@@ -148,5 +147,5 @@ def _holds(breakpoint: Breakpoint, item: WorkItem, names: Names) -> bool:
     try:
         value = expressions.evaluate(breakpoint.condition, item, names)
         return bool(value.number(item.group.memory))
-    except CannotEvaluate:
+    except EvaluationError:
         return True

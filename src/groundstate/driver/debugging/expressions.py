@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from groundstate.compiler.step.source_types import SourceType, pointer_to
 from groundstate.driver.debugging import inspection
 from groundstate.driver.debugging.values import (
-    CannotEvaluate,
+    EvaluationError,
     Number,
     Result,
     encoded,
@@ -49,21 +49,21 @@ def _quotient(a: Number, b: Number) -> Number:
     if isinstance(a, float) or isinstance(b, float):
         return a / b if b else math.nan if not a else math.copysign(math.inf, a)
     if b == 0:
-        raise CannotEvaluate("a division by zero")
+        raise EvaluationError("a division by zero")
     whole = abs(a) // abs(b)
     return whole if (a < 0) == (b < 0) else -whole
 
 
 def _rest(a: Number, b: Number) -> Number:
     if b == 0:
-        raise CannotEvaluate("a division by zero")
+        raise EvaluationError("a division by zero")
     return a - b * _quotient(a, b)
 
 
 def _shift(compute: Callable[[int, int], int]) -> Callable[[Number, Number], Number]:
     def shifted(a: Number, b: Number) -> Number:
         if not 0 <= b < 64:
-            raise CannotEvaluate(f"a shift by {b}")
+            raise EvaluationError(f"a shift by {b}")
         return compute(int(a), int(b))
 
     return shifted
@@ -89,12 +89,20 @@ BINARY: dict[str, Callable[[Number, Number], Number]] = {
 }
 
 
+UNARY: dict[str, Callable[[Number], Number]] = {
+    "-": operator.neg,
+    "+": operator.pos,
+    "!": lambda a: int(not a),
+    "~": lambda a: ~int(a),
+}
+
+
 def evaluate(text: str, item: WorkItem, names: Names, frame: int = 0) -> Result:
-    """The value of an expression; CannotEvaluate says what is wrong with it."""
+    """The value of an expression; EvaluationError says what is wrong with it."""
     reader = _Reader(text, item, names, frame)
     value = reader.binary(0)
     if reader.symbol:
-        raise CannotEvaluate(f"there is {reader.symbol!r} behind the expression")
+        raise EvaluationError(f"there is {reader.symbol!r} behind the expression")
     return value
 
 
@@ -103,7 +111,7 @@ class _Reader:
 
     def __init__(self, text: str, item: WorkItem, names: Names, frame: int) -> None:
         if len(text) > MOST_CHARACTERS:
-            raise CannotEvaluate(f"an expression has at most {MOST_CHARACTERS} characters")
+            raise EvaluationError(f"an expression has at most {MOST_CHARACTERS} characters")
         self.item = item
         self.memory = item.group.memory
         self.names = names
@@ -117,7 +125,7 @@ class _Reader:
         while at < len(text):
             match = TOKEN.match(text, at)
             if match is None:
-                raise CannotEvaluate(f"{text[at:].strip()!r} is no part of an expression")
+                raise EvaluationError(f"{text[at:].strip()!r} is no part of an expression")
             found.append(match)
             at = match.end()
         return found
@@ -135,7 +143,7 @@ class _Reader:
 
     def _expect(self, wanted: str) -> None:
         if not self._take(wanted):
-            raise CannotEvaluate(f"{wanted!r} is missing")
+            raise EvaluationError(f"{wanted!r} is missing")
 
     # --- Operators ------------------------------------------------------------------------------
 
@@ -155,20 +163,19 @@ class _Reader:
         if sign in ("&&", "||"):
             return of_number(int(bool(a) and bool(b) if sign == "&&" else bool(a) or bool(b)))
         element = left.type.element
-        if left.type.kind in ("pointer", "array") and sign in "+-" and element is not None:
-            if right.type.is_scalar and right.type.kind != "pointer":
-                moved = BINARY[sign](a, b * element.size)
-                kind = pointer_to(element)
-                return Result(kind, 0, encoded(kind, moved))
+        moves = left.type.kind in ("pointer", "array") and sign in ("+", "-")
+        if moves and element is not None and right.type.kind not in ("pointer", "array"):
+            kind = pointer_to(element)
+            return Result(kind, 0, encoded(kind, BINARY[sign](a, b * element.size)))
         try:
             return of_number(BINARY[sign](a, b))
         except (OverflowError, ValueError) as problem:
-            raise CannotEvaluate(str(problem)) from problem
+            raise EvaluationError(str(problem)) from problem
 
     def _unary(self) -> Result:
         self.depth += 1
         if self.depth > MOST_DEPTH:
-            raise CannotEvaluate("the expression is nested too deeply")
+            raise EvaluationError("the expression is nested too deeply")
         try:
             sign = self.symbol
             if sign not in ("-", "+", "!", "~", "*", "&"):
@@ -182,17 +189,11 @@ class _Reader:
         if sign == "&":
             return self._address(value)
         number = value.number(self.memory)
-        computed = {
-            "-": lambda: -number,
-            "+": lambda: number,
-            "!": lambda: int(not number),
-            "~": lambda: ~int(number),
-        }
-        return of_number(computed[sign]())
+        return of_number(UNARY[sign](number))
 
     def _address(self, value: Result) -> Result:
         if not value.address:
-            raise CannotEvaluate("what lies nowhere in memory has no address")
+            raise EvaluationError("what lies nowhere in memory has no address")
         kind = pointer_to(value.type)
         return Result(kind, 0, encoded(kind, value.address))
 
@@ -217,23 +218,21 @@ class _Reader:
     def _element(self, value: Result, index: int) -> Result:
         kind = value.type
         if kind.element is None:
-            raise CannotEvaluate(f"a {kind.name} has no elements")
+            raise EvaluationError(f"a {kind.name} has no elements")
         if kind.kind == "pointer":
             start = int(value.number(self.memory))
             return Result(kind.element, start + index * kind.element.size)
         if kind.count and not 0 <= index < kind.count:
-            raise CannotEvaluate(f"a {kind.name} has no element {index}")
+            raise EvaluationError(f"a {kind.name} has no element {index}")
         return value.part(index * kind.element.size, kind.element)
 
     def _array(self, value: Result, count: int) -> Result:
         """`pointer @ 8`: what it leads to as an array."""
         element = value.type.element
         if element is None or not 0 < count <= MOST_ELEMENTS:
-            raise CannotEvaluate("POINTER @ COUNT takes a pointer and a count")
+            raise EvaluationError("POINTER @ COUNT takes a pointer and a count")
         start = int(value.number(self.memory))
-        kind = SourceType(
-            f"{element.name}[{count}]", "array", element.size * count, element, count
-        )
+        kind = SourceType(f"{element.name}[{count}]", "array", element.size * count, element, count)
         return Result(kind, start)
 
     def _member(self, value: Result) -> Result:
@@ -252,11 +251,11 @@ class _Reader:
                 index = int(name[1:], 16)
             if 0 <= index < kind.count:
                 return value.part(index * kind.element.size, kind.element)
-        raise CannotEvaluate(f"a {kind.name} has no member {name!r}")
+        raise EvaluationError(f"a {kind.name} has no member {name!r}")
 
     def _primary(self) -> Result:
         if self.at >= len(self.tokens):
-            raise CannotEvaluate("the expression ends too early")
+            raise EvaluationError("the expression ends too early")
         token = self.tokens[self.at]
         self.at += 1
         if token["number"]:
@@ -267,7 +266,7 @@ class _Reader:
             value = self.binary(0)
             self._expect(")")
             return value
-        raise CannotEvaluate(f"{token['symbol']!r} is out of place")
+        raise EvaluationError(f"{token['symbol']!r} is out of place")
 
     def _number(self, token: re.Match[str]) -> Result:
         digits = token["number"]
@@ -282,13 +281,16 @@ class _Reader:
             axis = 0 if self.symbol == ")" else int(self.binary(0).number(self.memory))
             self._expect(")")
             if not name.startswith("get_"):
-                raise CannotEvaluate(f"{name}() cannot be called here; only get_global_id() etc.")
+                raise EvaluationError(f"{name}() cannot be called here; only get_global_id() etc.")
             return inspection.id_value(self.item, name.removeprefix("get_"), axis)
         visible = inspection.locals_of(self.item, self.names, self.frame)
         if name in visible:
             return visible[name]
-        for others in (inspection.arguments_of(self.item, self.names), inspection.shared_of(self.item)):
+        for others in (
+            inspection.arguments_of(self.item, self.names),
+            inspection.shared_of(self.item),
+        ):
             if name in others:
                 return others[name]
         known = ", ".join(visible) or "none"
-        raise CannotEvaluate(f"there is no variable {name!r} here; there are: {known}")
+        raise EvaluationError(f"there is no variable {name!r} here; there are: {known}")

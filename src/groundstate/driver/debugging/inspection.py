@@ -6,9 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from groundstate.compiler.spirv.types import Pointer, Type
-from groundstate.compiler.step.source_types import SourceType, SourceTypes, SourceVariable, of_module
+from groundstate.compiler.step.source_types import (
+    SourceType,
+    SourceTypes,
+    SourceVariable,
+    of_module,
+)
 from groundstate.compiler.step.values import encode
-from groundstate.driver.debugging.values import ULONG, CannotEvaluate, Result, encoded
+from groundstate.driver.debugging.values import ULONG, EvaluationError, Result, encoded
 
 if TYPE_CHECKING:
     from groundstate.compiler.ir import Node
@@ -82,7 +87,7 @@ def locals_of(item: WorkItem, names: Names, frame: int = 0) -> dict[str, Result]
     """The variables that can be seen in a call, the innermost of each name."""
     calls = frames(item)
     if not 0 <= frame < len(calls):
-        raise CannotEvaluate(f"there is no frame {frame}; there are {len(calls)}")
+        raise EvaluationError(f"there is no frame {frame}; there are {len(calls)}")
     place = calls[frame].location
     found: dict[str, Result] = {}
     for declared in item.declared.values():
@@ -152,7 +157,7 @@ def id_value(item: WorkItem, name: str, axis: int) -> Result:
     """A component of who it is."""
     known = ids_of(item)
     if name not in known:
-        raise CannotEvaluate(f"there is no get_{name}(); there are " + ", ".join(known))
+        raise EvaluationError(f"there is no get_{name}(); there are " + ", ".join(known))
     values = known[name]
     number = values[axis] if 0 <= axis < len(values) else int(name.endswith("size"))
     return Result(ULONG, 0, encoded(ULONG, number))

@@ -10,8 +10,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from groundstate.compiler.errors import BuildError
-from groundstate.compiler.step.code import StepCode
 from groundstate.compiler.spirv.opcodes import StorageClass
+from groundstate.compiler.step.code import StepCode
 from groundstate.compiler.step.group import Group, Launch
 from groundstate.driver import native, native_kernel
 from groundstate.driver.api import request
@@ -21,7 +21,7 @@ from groundstate.driver.debugging.connection import Connection, Gone
 from groundstate.driver.debugging.expressions import evaluate
 from groundstate.driver.debugging.inspection import Names
 from groundstate.driver.debugging.stepper import Stepper, Stop
-from groundstate.driver.debugging.values import CannotEvaluate
+from groundstate.driver.debugging.values import EvaluationError
 from groundstate.driver.module import EntryPoint, entry_point_at
 from groundstate.native_layouts import DebuggedGroups, Dispatch
 
@@ -247,7 +247,7 @@ class Session:
                 continue
             try:
                 value = evaluate(watch.expression, self.stepper.focus, self.kernel.names)
-            except CannotEvaluate:
+            except EvaluationError:
                 continue
             if value.address:
                 watch.address, watch.size = value.address, value.type.size
@@ -340,9 +340,14 @@ class _Guard:
             if start <= address and address + size <= end:
                 return ""
             return self._where(address, start, end)
-        for start, end, _ in self.known:
-            if start - MARGIN <= address < end + MARGIN and not self._is_own(address):
-                return self._where(address, start, end)
+        near = [
+            (max(start - address, address - end), start, end)
+            for start, end, _ in self.known
+            if start - MARGIN <= address < end + MARGIN
+        ]
+        if near and not self._is_own(address):
+            _, start, end = min(near)
+            return self._where(address, start, end)
         return ""
 
     def _is_own(self, address: int) -> bool:
@@ -350,9 +355,7 @@ class _Guard:
         group = self.group
         if group.local <= address < group.local + group.local_bytes:
             return True
-        return any(
-            each.storage_of(address) == StorageClass.Function for each in group.items
-        )
+        return any(each.storage_of(address) == StorageClass.Function for each in group.items)
 
     def _where(self, address: int, start: int, end: int) -> str:
         names = [name for first, _, name in self.known if first == start]

@@ -186,9 +186,7 @@ class Stepper:
                 return stop
         return None
 
-    def _step_one(
-        self, item: WorkItem, kind: str, start: _Start, moved: set[int]
-    ) -> Stop | None:
+    def _step_one(self, item: WorkItem, kind: str, start: _Start, moved: set[int]) -> Stop | None:
         """Goes on with one work-item to its next line, or until it waits for others."""
         is_first = item.number not in moved
         moved.discard(item.number)

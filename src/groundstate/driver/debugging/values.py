@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from groundstate.compiler.step.memory import BadAccess, Memory
+from groundstate.compiler.step.memory import AccessError, Memory
 from groundstate.compiler.step.source_types import SourceType
 
 FLOATS = {2: "<e", 4: "<f", 8: "<d"}
@@ -14,7 +14,7 @@ MOST_SHOWN = 16
 Number = int | float
 
 
-class CannotEvaluate(Exception):
+class EvaluationError(Exception):
     """An expression has no value; the text says why."""
 
 
@@ -34,8 +34,8 @@ class Result:
             return self.data
         try:
             return memory.read(self.address, self.type.size)
-        except BadAccess as problem:
-            raise CannotEvaluate(
+        except AccessError as problem:
+            raise EvaluationError(
                 f"there is no memory of {self.type.size} bytes at {self.address:#x}"
             ) from problem
 
@@ -44,7 +44,7 @@ class Result:
         if self.type.kind == "array" and self.address:
             return self.address
         if not self.type.is_scalar:
-            raise CannotEvaluate(f"a {self.type.name} is not a number")
+            raise EvaluationError(f"a {self.type.name} is not a number")
         return decoded(self.type, self.raw(memory))
 
     def part(self, offset: int, kind: SourceType) -> Result:
@@ -61,7 +61,7 @@ def decoded(kind: SourceType, data: bytes) -> Number:
         return value
     if kind.kind == "float" and kind.size in FLOATS:
         value = struct.unpack(FLOATS[kind.size], data[: kind.size])[0]
-        return value
+        return float(value)
     return int.from_bytes(data[: kind.size], "little", signed=kind.kind == "int")
 
 
@@ -73,7 +73,7 @@ def encoded(kind: SourceType, number: Number) -> bytes:
         if kind.kind == "float":
             return struct.pack(FLOATS[kind.size], number)
     except OverflowError as problem:
-        raise CannotEvaluate(f"{number} does not fit into a {kind.name}") from problem
+        raise EvaluationError(f"{number} does not fit into a {kind.name}") from problem
     return (int(number) & (1 << 8 * kind.size) - 1).to_bytes(kind.size, "little")
 
 
@@ -134,7 +134,7 @@ def text(value: Result, memory: Memory, depth: int = 0) -> str:
             inner = ", ".join(text(each, memory, depth + 1) for _, each in shown)
             inner += ", ..." if kind.count > len(shown) else ""
         return f"({inner})" if kind.kind == "vector" else f"{{{inner}}}"
-    except CannotEvaluate as problem:
+    except EvaluationError as problem:
         return f"<{problem}>"
 
 
@@ -151,5 +151,3 @@ def _float(number: float, kind: SourceType) -> str:
 
 def _character(number: Number) -> str:
     return f" {chr(int(number))!r}" if 32 <= number < 127 else ""
-
-

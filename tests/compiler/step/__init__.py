@@ -1,0 +1,1 @@
+"""Kernels that are stepped, against what compiled code and NumPy compute."""
