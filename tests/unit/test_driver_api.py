@@ -174,6 +174,7 @@ def test_c_half_asks_for_requests_that_exist() -> None:
     for noun in (
         "kernel",
         "variants",
+        "debugging.launches",
         "checking.session",
         "checking.kernel_findings",
         "checking.command_races",
@@ -186,5 +187,5 @@ def test_c_half_asks_for_requests_that_exist() -> None:
     asked = re.findall(r'PyDict_GetItemString\(table, "(\w+)"\)', source)
     compiling = ["compile_entry_point", "compile_counting", "add_variant", "remember_variant"]
     reports = ["report_launch", "report_command_race", "report_limits", "report_unwritten_copy"]
-    assert asked == [*compiling, "end_findings", *reports, "report_host_finding"]
+    assert asked == [*compiling, "end_findings", "debug_launch", *reports, "report_host_finding"]
     assert set(asked) == set(api.REQUESTS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 
 from groundstate import knobs, standin
@@ -87,14 +88,14 @@ def run(args: argparse.Namespace) -> int:
     def start() -> None:
         program.close()
         program.process = None
-        program.start(command, environment, knobs.DEBUG.name)
+        program.start(command, environment, knobs.DEBUG.name, stdin=subprocess.DEVNULL)
 
     terminal = Terminal(program, start, sys.stdin, sys.stdout)
     try:
         if args.commands is not None:
             with open(args.commands, encoding="utf-8") as lines:
                 for line in map(str.strip, lines):
-                    if line and not line.startswith("#") and not terminal.command(line):
+                    if line and not line.startswith("#") and not terminal.echo(line):
                         return terminal.status or 0
         return terminal.loop()
     except OSError as problem:

@@ -49,6 +49,7 @@ ALIASES = {
     "i": "info",
     "h": "help",
 }
+PROMPT = "(groundstate) "
 AROUND = 5
 """Lines that are listed before and behind the one in question."""
 REPEATED = ("step", "next", "reverse-step", "reverse-next", "continue")
@@ -80,7 +81,7 @@ class Terminal:
         """Reads commands to the end; returns the exit status of the program."""
         last = ""
         while True:
-            self.out.write("(groundstate) ")
+            self.out.write(PROMPT)
             self.out.flush()
             try:
                 line = self.source.readline()
@@ -95,6 +96,11 @@ class Terminal:
                 break
         self.program.close()
         return self.status or 0
+
+    def echo(self, line: str) -> bool:
+        """Does what a line of a file says, which is shown first; False to end."""
+        self.say(f"{PROMPT}{line}")
+        return self.command(line)
 
     def command(self, line: str) -> bool:
         """Does what a line says; False to end."""
@@ -157,7 +163,8 @@ class Terminal:
         self.here, self.frame = event, 0
         reason = event["reason"]
         if reason == "breakpoint":
-            self.say(f"breakpoint {event['breakpoint']}, hit {event['hits']}")
+            why = f"; the condition: {event['problem']}" if event["problem"] else ""
+            self.say(f"breakpoint {event['breakpoint']}, hit {event['hits']}{why}")
         elif reason == "watchpoint":
             old, new = bytes.fromhex(event["old"]), bytes.fromhex(event["new"])
             self.say(f"{event['text']} was written: {_words(old)} -> {_words(new)}")

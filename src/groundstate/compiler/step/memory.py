@@ -21,10 +21,8 @@ class AccessError(Exception):
         self.size = size
         self.writes = writes
         what = "writes" if writes else "reads"
-        super().__init__(
-            f"it {what} {size} bytes at {address:#x}, "
-            + (where or "where the process has no memory for that")
-        )
+        there = where or f"at {address:#x}, where the process has no memory for that"
+        super().__init__(f"it {what} {size} bytes {there}")
 
 
 class Memory:

@@ -64,6 +64,8 @@ class WorkItem:
         self.line: tuple[str, int, int] | None = None
         """The line that it is on, and its call."""
         self.depth = 0
+        self.shows_last = False
+        """Whether a person is to see what it has done, and not what comes next."""
         self.entry: Instruction | None = None
         """With which it came to that line."""
         self.lines: list[tuple[int, int]] = []
@@ -87,6 +89,7 @@ class WorkItem:
     def advance(self) -> None:
         """Executes one instruction, or begins to wait for others."""
         instruction = self.instruction
+        self.shows_last = False
         if instruction.location is not None:
             self.location = instruction.location
         if self.begins_line(instruction):

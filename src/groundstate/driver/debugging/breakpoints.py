@@ -29,6 +29,8 @@ class Breakpoint:
     """A global id."""
     is_temporary: bool = False
     hits: int = 0
+    problem: str = ""
+    """Why the condition could not be evaluated, when it last stopped for that."""
 
     @staticmethod
     def of(given: Mapping[str, Any]) -> Breakpoint:
@@ -142,10 +144,12 @@ class Active:
 
 def _holds(breakpoint: Breakpoint, item: WorkItem, names: Names) -> bool:
     """Whether the condition is true. One that cannot be evaluated stops, so that it is seen."""
+    breakpoint.problem = ""
     if not breakpoint.condition:
         return True
     try:
         value = expressions.evaluate(breakpoint.condition, item, names)
         return bool(value.number(item.group.memory))
-    except EvaluationError:
+    except EvaluationError as problem:
+        breakpoint.problem = str(problem)
         return True

@@ -73,7 +73,7 @@ class Names:
 def frames(item: WorkItem) -> list[Frame]:
     """The calls that a work-item is in. Where it has not begun: the place it will begin at."""
     place = item.location
-    if not item.is_over and item.instruction.location is not None:
+    if not item.is_over and not item.shows_last and item.instruction.location is not None:
         place = item.instruction.location
     if place is None:
         return [Frame(item.group.code.name, "", 0, 0, None)]

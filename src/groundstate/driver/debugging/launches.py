@@ -288,7 +288,7 @@ class Session:
             told |= {"old": old, "new": new, "watch": watch.id}
         if stop.breakpoint is not None:
             told |= {"breakpoint": stop.breakpoint.id, "hits": stop.breakpoint.hits}
-            told["condition"] = stop.breakpoint.condition
+            told["problem"] = stop.breakpoint.problem
         return told | self.answers.describe(stop.item)
 
     def _go(self, message: Message) -> Stop | None:

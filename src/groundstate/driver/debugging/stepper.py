@@ -113,6 +113,7 @@ class Stepper:
                     offset = watch.address - address
                     old = before[max(0, offset) : offset + watch.size]
                     new = memory.read(max(watch.address, address), len(old))
+                    item.shows_last = True
                     text = f"watchpoint {watch.id}: {watch.expression}"
                     return Stop("watchpoint", item, f"{text}\0{old.hex()}\0{new.hex()}")
         return None
