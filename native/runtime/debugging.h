@@ -5,7 +5,7 @@
 #include "objects/kernel.h"
 
 /* Whether launches are shown to the debugger before they run: GROUNDSTATE_DEBUG. */
-extern bool gs_launches_are_debugged;
+extern _Atomic bool gs_launches_are_debugged;
 
 /* Lets the debugger execute groups from `next` on. It leaves in `stepped` the first one that it did not, and in `next` the
  * first one that it wants to be asked about again; compiled code runs those between. If it cannot be asked, that is all

@@ -403,7 +403,7 @@ static void perform_job(const gs_launch *launch, gs_device *device, gs_dispatch 
         gs_launch_check_end(dispatch, launch);
 }
 
-bool gs_launches_are_debugged;
+_Atomic bool gs_launches_are_debugged;
 
 GS_EXPORT void gs_debug_launches(bool enable) { gs_launches_are_debugged = enable; }
 

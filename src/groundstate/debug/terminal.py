@@ -178,10 +178,9 @@ class Terminal:
         """The work-item and its line."""
         ids = ", ".join(map(str, place["global_id"]))
         state = "" if place["state"] == "ready" else f", {place['state']}"
-        self.say(
-            f"{place['kernel']}, work-item ({ids}){state}, in {place['function']} at "
-            f"{place['file']}:{place['line']}"
-        )
+        where = f" at {place['file']}:{place['line']}" if place["file"] else ""
+        who = f"{place['kernel']}, work-item ({ids}){state}"
+        self.say(f"{who}, in {place['function']}{where}")
         if place["source"]:
             self.say(f"{place['line']:5}  {place['source']}")
 

@@ -110,6 +110,9 @@ class StepCode:
             if operand.op == "Bitcast"
         }
         self.blocks = [self._step(block) for block in kernel.blocks]
+        every = [each for step in self.blocks for each in step.instructions]
+        if all(each.line is None for each in every):  # there is still the start to stop at
+            every[0].line, every[0].depth = ("", 0, 0), 1
         self._name_locals()
 
     # --- Places ---------------------------------------------------------------------------------

@@ -40,6 +40,8 @@ SAME = frozenset(
 )
 """What gives its first operand."""
 NOTHING = frozenset(("MemoryBarrier", "Prefetch", "SaveMemoryINTEL", "RestoreMemoryINTEL"))
+Place = Callable[[list[Any]], int]
+"""Where something lies, by the operands of what accesses it."""
 ROUNDING, SATURATED = 39, 28
 """Decorations that change what a conversion does."""
 UNDEFINED = frozenset(("ConvertFToU", "ConvertFToS"))
@@ -100,6 +102,7 @@ def _compiled(node: Node, frame: Frame) -> Action:
     gets = [frame(each) for each in node.operands]
     writes = bool(operation(node).effect & Effect.WRITES)
     places = _written_places(node) if writes else []
+    sources = _read_places(node)
     code: list[Callable[[list[Value]], Value]] = []
 
     def run(item: WorkItem) -> Value:
@@ -112,8 +115,8 @@ def _compiled(node: Node, frame: Frame) -> Action:
                 raise StepError(f"does what cannot be compiled: {problem.log}") from problem
         operands = [get(item) for get in gets]
         memory = item.group.memory
-        for index, size in _read_places(node):
-            memory.read(operands[index], size)
+        for place, size in sources:
+            memory.read(place(operands), size)
         for place, size in places:
             address = place(operands)
             memory.read(address, size)
@@ -123,10 +126,12 @@ def _compiled(node: Node, frame: Frame) -> Action:
     return run
 
 
-def _read_places(node: Node) -> list[tuple[int, int]]:
-    """The operands that are addresses of which something is read, and how much."""
+def _read_places(node: Node) -> list[tuple[Place, int]]:
+    """Where an operation reads, and how many bytes: looked at before its code does."""
     if node.op.startswith("Atomic"):
-        return [(0, stored_bytes(_accessed(node)))]
+        return [(_at(0), stored_bytes(_accessed(node)))]
+    if node.op == "ExtInst" and extended_name(node).startswith("vload"):
+        return [_vector_place(node, node.type, 0)]
     return []
 
 
@@ -139,15 +144,12 @@ def _accessed(node: Node) -> Type:
     return node.operands[-1].type if node.op == "AtomicStore" else Int(32)
 
 
-Place = Callable[[list[Any]], int]
-
-
 def _written_places(node: Node) -> list[tuple[Place, int]]:
     """Where an operation writes, and how many bytes."""
     if node.op.startswith("Atomic"):
         return [(_at(0), stored_bytes(_accessed(node)))]
     if node.op == "ExtInst" and extended_name(node).startswith("vstore"):
-        return [_stored_vector(node)]
+        return [_vector_place(node, node.operands[0].type, 1)]
     return [
         (_at(index), _pointee_bytes(each, node))
         for index, each in enumerate(node.operands)
@@ -164,15 +166,16 @@ def _pointee_bytes(operand: Node, node: Node) -> int:
     return stored_bytes(kind if kind is not None and kind.size > 1 else node.type)
 
 
-def _stored_vector(node: Node) -> tuple[Place, int]:
-    name, data = extended_name(node), node.operands[0].type
-    count = data.count if isinstance(data, Vector) else 1
-    size = 2 if "half" in name else element_of(data).size
-    step = 4 if count == 3 and "vstorea" in name else count
+def _vector_place(node: Node, kind: Type, first: int) -> tuple[Place, int]:
+    """Where a vload or vstore accesses memory: by operands from `first` on, offset and pointer."""
+    name = extended_name(node)
+    count = kind.count if isinstance(kind, Vector) else 1
+    size = 2 if "half" in name else element_of(kind).size
+    step = 4 if count == 3 and name.startswith(("vloada", "vstorea")) else count
 
     def place(operands: list[Any]) -> int:
-        offset = as_signed(node.operands[1].type, operands[1])
-        return int(operands[2]) + offset * step * size
+        offset = as_signed(node.operands[first].type, operands[first])
+        return int(operands[first + 1]) + offset * step * size
 
     return place, count * size
 

@@ -132,9 +132,10 @@ class Active:
         assert instruction.line is not None
         candidates = self.by_line.get(instruction.line[:2], [])
         place = instruction.location
-        if self.by_function and place is not None and instruction.depth > item.depth:
-            candidates = candidates + self.by_function.get(place.function, [])
-            if item.line is None and place.function != self.kernel:
+        if self.by_function and instruction.depth > item.depth:
+            function = place.function if place is not None else self.kernel
+            candidates = candidates + self.by_function.get(function, [])
+            if item.line is None and function != self.kernel:
                 candidates = candidates + self.by_function.get(self.kernel, [])
         for each in candidates:
             if (each.item is None or each.item == item.global_id) and _holds(each, item, names):

@@ -208,9 +208,12 @@ class Stepper:
         """Lets go on what work-items wait for."""
         other = next((e for e in self.group.items if e.state == READY and e not in pending), None)
         while other is not None and other.state == READY:
+            meets = other.instruction.is_together
             stop = self._advance(other, looks=False)
             if stop is not None:
                 return stop
+            if meets:
+                break
         return None
 
     # --- Back -----------------------------------------------------------------------------------
