@@ -130,8 +130,8 @@ def test_c_program_stops_at_its_first_mistake(blur: Path) -> None:
         "commands.txt",
         folder=blur,
     )
-    assert answers[1].startswith("the work-item stops: it writes 4 bytes ")
-    assert "behind the end of the 4096 bytes of argument 'out'" in answers[1]
-    assert "blur, work-item (1023, 0, 0), failed, in blur at blur.cl:6" in answers[1]
-    assert answers[2] == "i = 1023  (int)"
-    assert "blur, work-item (1023, 0, 0), in blur at blur.cl:5" in answers[4]
+    assert answers[3].startswith("the work-item stops: it writes 4 bytes ")
+    assert "behind the end of the 4096 bytes of argument 'out'" in answers[3]
+    assert "blur, work-item (1023, 0, 0), failed, in blur at blur.cl:6" in answers[3]
+    assert answers[4] == "i = 1023  (int)"
+    assert "blur, work-item (1023, 0, 0), in blur at blur.cl:5" in answers[6]
