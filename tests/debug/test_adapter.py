@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import base64
+import socket
 import struct
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from groundstate.debug import messages
 from tests.debug.dap_client import Editor
 
 HERE = Path(__file__).parent
@@ -176,6 +179,25 @@ def test_write_outside_of_a_buffer_stops(editor: Editor, tmp_path: Path) -> None
     assert body["reason"] == "exception"
     assert "behind the end of the 32 bytes of argument 'out'" in body["text"]
     assert body["threadId"] == 5
+
+
+def test_editor_can_connect_to_a_port() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "groundstate", "debug", "--dap", "--port", str(port)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == f"waiting for an editor at 127.0.0.1:{port}\n"
+        with socket.create_connection(("127.0.0.1", port)) as line:
+            out, source = line.makefile("wb"), line.makefile("rb")
+            for number, wanted in enumerate(("initialize", "disconnect"), 1):
+                messages.write(out, {"type": "request", "seq": number, "command": wanted})
+                answer = messages.read(source)
+                while answer is not None and answer["type"] != "response":
+                    answer = messages.read(source)
+                assert answer is not None
+                assert answer["success"]
+        assert process.wait() == 0
 
 
 def test_requests_that_cannot_be_answered_say_why(editor: Editor) -> None:

@@ -26,6 +26,7 @@ UNRUN = {
     "dpnp-0.20.0-*.whl": "needs a wheel of dpnp; tests/survey compiles a hundred of its modules",
     "dask scheduler": "needs other machines; tests/dask has processes instead of them",
     "tcp://10.0.0.1:8786": "needs other machines; tests/dask has processes instead of them",
+    "--dap --port": "waits for an editor; tests/debug has one",
     "--device 1": "needs two devices that can be watched",
 }
 """Examples that are not run, by a text in them, and why."""

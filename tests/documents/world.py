@@ -41,6 +41,7 @@ class World:
             **dict.fromkeys(MODULES, lambda to, _: copy(self.module(), to)),
             **dict.fromkeys(("hooks.lua", "hooks.py"), self._assumed),
             "known.txt": lambda to, _: void(to.write_text("* file=vendor/*\n")),
+            "commands.txt": lambda to, _: void(to.write_text("run\n")),
             "wrong.cl": lambda to, _: void(to.write_text(WRONG)),
             "show.py": self._show,
             "include": lambda to, _: to.mkdir(),
