@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
+from groundstate.compiler.light_dataclass import light_dataclass
 from groundstate.compiler.opencl.spirv_module import Module
 
 MARKER = "gs.variable."
@@ -40,7 +40,7 @@ STRUCTURES = ("DW_TAG_structure_type", "DW_TAG_union_type")
 TRANSPARENT = ("DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_restrict_type")
 
 
-@dataclass(frozen=True)
+@light_dataclass()
 class Described:
     """A node of LLVM's debug metadata."""
 
@@ -56,14 +56,14 @@ class Described:
         return int(text) if text.isdigit() else 0
 
 
-@dataclass
 class Variables:
     """The variables of a module of LLVM IR."""
 
-    numbers: list[str] = field(default_factory=list)
-    """The DILocalVariable of each marker."""
-    nodes: dict[str, Described] = field(default_factory=dict)
-    lists: dict[str, list[str]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.numbers: list[str] = []
+        """The DILocalVariable of each marker."""
+        self.nodes: dict[str, Described] = {}
+        self.lists: dict[str, list[str]] = {}
 
     @property
     def declarations(self) -> list[str]:
