@@ -59,6 +59,8 @@ CONSTANTS = (
         "what a work-item costs in a block: the words of gs_metric_counts from `instructions` on",
     ),
     Constant("GS_ACTIVITY_LINE", 64, "bytes; the records of devices begin at multiples of this"),
+    Constant("GS_PROFILE_MAGIC", 0x31464F52505347, "a profile begins with this: GSPROF1"),
+    Constant("GS_PROFILE_POINTERS", 8, "arguments of a launch that a profile keeps"),
 )
 
 NUMBERS = (
@@ -68,6 +70,24 @@ NUMBERS = (
         ("DEVICE", "CODE", "PROCESSOR"),
         "What counts for a metric group, which is its domain, too: the driver, compiled code, or "
         "the system.",
+    ),
+    Numbers(
+        "gs_profile_kind",
+        "GS_PROFILE_",
+        (
+            "NOTHING",
+            "FUNCTION",
+            "KERNEL",
+            "LAUNCH",
+            "COPY",
+            "FILL",
+            "CALL",
+            "COMPILE",
+            "SAMPLE",
+            "COUNTS",
+            "TEXT",
+        ),
+        "What a record of a profile is about.",
     ),
     Numbers(
         "gs_argument_kind",
@@ -524,6 +544,113 @@ STRUCTS = (
             Field("level", "uint32_t", is_atomic=True),
             Field("unused", "uint32_t"),
             Field("words", "uint64_t", count=0, is_atomic=True),
+        ),
+    ),
+    Struct(
+        "gs_profile_head",
+        "A profile (native/profile/): this, a gs_profile_function for each function of the API, "
+        "and records. Times are nanoseconds of CLOCK_MONOTONIC. Processes that were forked share "
+        "it.",
+        (
+            Field("magic", "uint64_t", "GS_PROFILE_MAGIC"),
+            Field("pid", "uint64_t"),
+            Field("start", "uint64_t"),
+            Field("end", "uint64_t", "0: the process has ended without saying so", is_atomic=True),
+            Field("first", "uint64_t", "where the records begin"),
+            Field("used", "uint64_t", "bytes up to the end of the last one", is_atomic=True),
+            Field("ready", "uint64_t", "bytes of the file that are there", is_atomic=True),
+            Field("dropped", "uint64_t", "records for which there was no room", is_atomic=True),
+            Field("kernels", "uint64_t", "numbers that were given to kernels", is_atomic=True),
+            Field("workers", "uint32_t", "of the largest device that a launch ran on"),
+            Field("is_growing", "uint32_t", "some thread makes the file larger", is_atomic=True),
+            Field("functions", "uint32_t", "of the API"),
+            Field("period", "uint32_t", "nanoseconds of a thread's time from sample to sample"),
+        ),
+    ),
+    Struct(
+        "gs_profile_function",
+        "How often a function of the API was called, and for how long altogether.",
+        (
+            Field("calls", "uint64_t", is_atomic=True),
+            Field("nanoseconds", "uint64_t", is_atomic=True),
+            Field("longest", "uint64_t", is_atomic=True),
+        ),
+    ),
+    Struct(
+        "gs_profile_record",
+        "The head of a record. The kind is written last.",
+        (
+            Field("kind", "uint32_t", "gs_profile_kind", is_atomic=True),
+            Field("size", "uint32_t", "bytes, a multiple of 8, with this head"),
+            Field("thread", "uint32_t", "the system's number"),
+            Field("number", "uint32_t", "of a function; of a queue; of a location, from 1 on"),
+        ),
+    ),
+    Struct(
+        "gs_profile_kernel",
+        "A kernel with a group size; its name follows.",
+        (
+            Field("kernel", "uint64_t", "its number"),
+            Field("entry_point", "uint64_t"),
+            Field("group_size", "uint32_t", count=3),
+            Field("name_bytes", "uint32_t"),
+        ),
+    ),
+    Struct(
+        "gs_profile_launch",
+        "A launch that has ended.",
+        (
+            Field("kernel", "uint64_t"),
+            Field("start", "uint64_t"),
+            Field("end", "uint64_t"),
+            Field("busy", "uint64_t", "nanoseconds of all threads together; 0: not known"),
+            Field("plain", "uint64_t", "if it was counted: nanoseconds of the other groups"),
+            Field("plain_groups", "uint64_t", "those"),
+            Field("counted_groups", "uint64_t", "0: it was not counted"),
+            Field("groups", "uint32_t", count=3),
+            Field("workers", "uint32_t", "of the device"),
+            Field("footprint", "uint64_t", "bytes of allocations that it is given; if counted"),
+            Field("pointers", "uint64_t", "its first arguments that are pointers", count=8),
+        ),
+    ),
+    Struct(
+        "gs_profile_copy",
+        "A copy, or a fill, which has no source.",
+        (
+            Field("start", "uint64_t"),
+            Field("end", "uint64_t"),
+            Field("bytes", "uint64_t"),
+            Field("destination", "uint64_t"),
+            Field("source", "uint64_t"),
+        ),
+    ),
+    Struct(
+        "gs_profile_span",
+        "A call, or the compilation of a kernel, from its start to its end.",
+        (
+            Field("start", "uint64_t"),
+            Field("end", "uint64_t"),
+            Field("subject", "uint64_t", "of a compilation: 1 if it is for counting"),
+        ),
+    ),
+    Struct(
+        "gs_profile_sample",
+        "Where a thread was in the code of a kernel.",
+        (
+            Field("time", "uint64_t"),
+            Field("run", "uint64_t", "the address of the code"),
+            Field("kernel", "uint64_t"),
+        ),
+    ),
+    Struct(
+        "gs_profile_counts",
+        "What was counted in a launch. GS_BLOCK_COUNTERS words of each block follow.",
+        (
+            Field("kernel", "uint64_t"),
+            Field("groups", "uint64_t", "that were counted"),
+            Field("all_groups", "uint64_t", "of the launch"),
+            Field("blocks", "uint32_t"),
+            Field("lanes", "uint32_t", "of the code's vectors"),
         ),
     ),
 )

@@ -11,6 +11,7 @@
 
 #include "abi/loader.h"
 #include "objects/object.h"
+#include "profile/profile.h"
 #include "threads/fork.h"
 #include "threads/lock.h"
 #include "threads/wait.h"
@@ -31,7 +32,8 @@ GS_STATIC_LOCK(tracers_lock, GS_SHORT_LOCK)
 static gs_tracer *all_tracers, *enabled_tracers[GS_MOST_TRACERS];
 static uint32_t enabled_count, forks;
 static _Atomic uint32_t layer_users; /* of zelEnableTracingLayer */
-_Atomic bool gs_some_tracer_is_enabled;
+static _Atomic bool some_is_enabled;
+_Atomic bool gs_some_tracer_is_enabled; /* or a profile is written */
 static _Thread_local bool is_inside;
 
 bool gs_is_inside_a_traced_call(void) { return is_inside; }
@@ -42,6 +44,10 @@ void gs_traced_call_begin(gs_traced_call *call, enum gs_function function, void 
     gs_tracer_callback prologues[GS_MOST_TRACERS];
     is_inside = true;
     call->count = 0;
+    call->function = function;
+    call->start = gs_profile_is_on() ? gs_clock(CLOCK_MONOTONIC) : 0;
+    if (!some_is_enabled)
+        return;
     gs_lock(&tracers_lock);
     call->forks = forks;
     for (uint32_t i = 0; i < enabled_count; i++) {
@@ -67,11 +73,15 @@ void gs_traced_call_end(gs_traced_call *call, void **params, uintptr_t result) {
     for (uint32_t i = 0; i < call->count; i++)
         if (call->each[i].epilogue != NULL)
             call->each[i].epilogue(params, result, call->each[i].user_data, &call->each[i].instance_data);
-    gs_lock(&tracers_lock);
-    for (uint32_t i = 0; i < call->count && call->forks == forks; i++)
-        if (--call->each[i].tracer->calls == 0)
-            gs_futex_notify(&call->each[i].tracer->call_ended);
-    gs_unlock(&tracers_lock);
+    if (call->count > 0) {
+        gs_lock(&tracers_lock);
+        for (uint32_t i = 0; i < call->count && call->forks == forks; i++)
+            if (--call->each[i].tracer->calls == 0)
+                gs_futex_notify(&call->each[i].tracer->call_ended);
+        gs_unlock(&tracers_lock);
+    }
+    if (call->start != 0)
+        gs_profile_call(call->function, call->start);
     is_inside = false;
 }
 
@@ -222,8 +232,15 @@ static bool enable(gs_tracer *tracer, bool wanted) {
         enabled_count = kept;
     }
     tracer->is_enabled = wanted;
-    gs_some_tracer_is_enabled = enabled_count > 0;
+    some_is_enabled = enabled_count > 0;
+    gs_some_tracer_is_enabled = some_is_enabled || gs_profile_is_on();
     return true;
+}
+
+void gs_tracers_profile(bool begins) {
+    gs_lock(&tracers_lock);
+    gs_some_tracer_is_enabled = some_is_enabled || begins;
+    gs_unlock(&tracers_lock);
 }
 
 GS_EXPORT ze_result_t zelTracerSetEnabled(void *handle, uint8_t wanted) {
@@ -257,7 +274,7 @@ GS_EXPORT ze_result_t zelDisableTracingLayer(void) {
 GS_EXPORT ze_result_t zelGetTracingLayerState(bool *enabled) {
     if (enabled == NULL)
         return gs_fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER, "zelGetTracingLayerState: enabled is null");
-    *enabled = layer_users > 0 || gs_some_tracer_is_enabled;
+    *enabled = layer_users > 0 || some_is_enabled;
     return ZE_RESULT_SUCCESS;
 }
 

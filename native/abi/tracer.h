@@ -16,6 +16,8 @@ enum { GS_MOST_TRACERS = 16 }; /* enabled at a time */
 /* One call while it is traced: what was enabled when it began. */
 typedef struct gs_traced_call {
     uint32_t count, forks;
+    enum gs_function function;
+    uint64_t start; /* for a profile, or 0 */
     struct {
         struct gs_tracer *tracer;
         gs_tracer_callback epilogue;
@@ -45,6 +47,9 @@ typedef struct gs_core_callback {
     enum gs_function function;
 } gs_core_callback;
 extern const gs_core_callback gs_core_callbacks[];
+
+/* A profile begins or ends: its calls are timed. */
+void gs_tracers_profile(bool begins);
 
 /* In a child: the threads of the parent are in no call here. */
 void gs_tracers_after_fork(void);

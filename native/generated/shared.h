@@ -90,12 +90,33 @@ enum { GS_BLOCK_COSTS = 20 };
 /* Bytes; the records of devices begin at multiples of this. */
 enum { GS_ACTIVITY_LINE = 64 };
 
+/* A profile begins with this: GSPROF1. */
+#define GS_PROFILE_MAGIC UINT64_C(0x31464f52505347)
+
+/* Arguments of a launch that a profile keeps. */
+enum { GS_PROFILE_POINTERS = 8 };
+
 /* What counts for a metric group, which is its domain, too: the driver, compiled code, or the system. */
 typedef enum gs_metric_source {
     GS_METRICS_OF_DEVICE = 0,
     GS_METRICS_OF_CODE = 1,
     GS_METRICS_OF_PROCESSOR = 2,
 } gs_metric_source;
+
+/* What a record of a profile is about. */
+typedef enum gs_profile_kind {
+    GS_PROFILE_NOTHING = 0,
+    GS_PROFILE_FUNCTION = 1,
+    GS_PROFILE_KERNEL = 2,
+    GS_PROFILE_LAUNCH = 3,
+    GS_PROFILE_COPY = 4,
+    GS_PROFILE_FILL = 5,
+    GS_PROFILE_CALL = 6,
+    GS_PROFILE_COMPILE = 7,
+    GS_PROFILE_SAMPLE = 8,
+    GS_PROFILE_COUNTS = 9,
+    GS_PROFILE_TEXT = 10,
+} gs_profile_kind;
 
 /* What an argument of a kernel is. */
 typedef enum gs_argument_kind {
@@ -770,5 +791,153 @@ _Static_assert(sizeof(gs_meter) == 8, "gs_meter has 8 bytes");
 _Static_assert(offsetof(gs_meter, level) == 0, "gs_meter.level is at 0");
 _Static_assert(offsetof(gs_meter, unused) == 4, "gs_meter.unused is at 4");
 _Static_assert(offsetof(gs_meter, words) == 8, "gs_meter.words is at 8");
+
+/* A profile (native/profile/): this, a gs_profile_function for each function of the API, and records. Times are
+ * nanoseconds of CLOCK_MONOTONIC. Processes that were forked share it. */
+typedef struct gs_profile_head {
+    uint64_t magic; /* 0: GS_PROFILE_MAGIC */
+    uint64_t pid; /* 8 */
+    uint64_t start; /* 16 */
+    _Atomic uint64_t end; /* 24: 0: the process has ended without saying so */
+    uint64_t first; /* 32: where the records begin */
+    _Atomic uint64_t used; /* 40: bytes up to the end of the last one */
+    _Atomic uint64_t ready; /* 48: bytes of the file that are there */
+    _Atomic uint64_t dropped; /* 56: records for which there was no room */
+    _Atomic uint64_t kernels; /* 64: numbers that were given to kernels */
+    uint32_t workers; /* 72: of the largest device that a launch ran on */
+    _Atomic uint32_t is_growing; /* 76: some thread makes the file larger */
+    uint32_t functions; /* 80: of the API */
+    uint32_t period; /* 84: nanoseconds of a thread's time from sample to sample */
+} gs_profile_head;
+_Static_assert(sizeof(gs_profile_head) == 88, "gs_profile_head has 88 bytes");
+_Static_assert(offsetof(gs_profile_head, magic) == 0, "gs_profile_head.magic is at 0");
+_Static_assert(offsetof(gs_profile_head, pid) == 8, "gs_profile_head.pid is at 8");
+_Static_assert(offsetof(gs_profile_head, start) == 16, "gs_profile_head.start is at 16");
+_Static_assert(offsetof(gs_profile_head, end) == 24, "gs_profile_head.end is at 24");
+_Static_assert(offsetof(gs_profile_head, first) == 32, "gs_profile_head.first is at 32");
+_Static_assert(offsetof(gs_profile_head, used) == 40, "gs_profile_head.used is at 40");
+_Static_assert(offsetof(gs_profile_head, ready) == 48, "gs_profile_head.ready is at 48");
+_Static_assert(offsetof(gs_profile_head, dropped) == 56, "gs_profile_head.dropped is at 56");
+_Static_assert(offsetof(gs_profile_head, kernels) == 64, "gs_profile_head.kernels is at 64");
+_Static_assert(offsetof(gs_profile_head, workers) == 72, "gs_profile_head.workers is at 72");
+_Static_assert(offsetof(gs_profile_head, is_growing) == 76, "gs_profile_head.is_growing is at 76");
+_Static_assert(offsetof(gs_profile_head, functions) == 80, "gs_profile_head.functions is at 80");
+_Static_assert(offsetof(gs_profile_head, period) == 84, "gs_profile_head.period is at 84");
+
+/* How often a function of the API was called, and for how long altogether. */
+typedef struct gs_profile_function {
+    _Atomic uint64_t calls; /* 0 */
+    _Atomic uint64_t nanoseconds; /* 8 */
+    _Atomic uint64_t longest; /* 16 */
+} gs_profile_function;
+_Static_assert(sizeof(gs_profile_function) == 24, "gs_profile_function has 24 bytes");
+_Static_assert(offsetof(gs_profile_function, calls) == 0, "gs_profile_function.calls is at 0");
+_Static_assert(offsetof(gs_profile_function, nanoseconds) == 8, "gs_profile_function.nanoseconds is at 8");
+_Static_assert(offsetof(gs_profile_function, longest) == 16, "gs_profile_function.longest is at 16");
+
+/* The head of a record. The kind is written last. */
+typedef struct gs_profile_record {
+    _Atomic uint32_t kind; /* 0: gs_profile_kind */
+    uint32_t size; /* 4: bytes, a multiple of 8, with this head */
+    uint32_t thread; /* 8: the system's number */
+    uint32_t number; /* 12: of a function; of a queue; of a location, from 1 on */
+} gs_profile_record;
+_Static_assert(sizeof(gs_profile_record) == 16, "gs_profile_record has 16 bytes");
+_Static_assert(offsetof(gs_profile_record, kind) == 0, "gs_profile_record.kind is at 0");
+_Static_assert(offsetof(gs_profile_record, size) == 4, "gs_profile_record.size is at 4");
+_Static_assert(offsetof(gs_profile_record, thread) == 8, "gs_profile_record.thread is at 8");
+_Static_assert(offsetof(gs_profile_record, number) == 12, "gs_profile_record.number is at 12");
+
+/* A kernel with a group size; its name follows. */
+typedef struct gs_profile_kernel {
+    uint64_t kernel; /* 0: its number */
+    uint64_t entry_point; /* 8 */
+    uint32_t group_size[3]; /* 16 */
+    uint32_t name_bytes; /* 28 */
+} gs_profile_kernel;
+_Static_assert(sizeof(gs_profile_kernel) == 32, "gs_profile_kernel has 32 bytes");
+_Static_assert(offsetof(gs_profile_kernel, kernel) == 0, "gs_profile_kernel.kernel is at 0");
+_Static_assert(offsetof(gs_profile_kernel, entry_point) == 8, "gs_profile_kernel.entry_point is at 8");
+_Static_assert(offsetof(gs_profile_kernel, group_size) == 16, "gs_profile_kernel.group_size is at 16");
+_Static_assert(offsetof(gs_profile_kernel, name_bytes) == 28, "gs_profile_kernel.name_bytes is at 28");
+
+/* A launch that has ended. */
+typedef struct gs_profile_launch {
+    uint64_t kernel; /* 0 */
+    uint64_t start; /* 8 */
+    uint64_t end; /* 16 */
+    uint64_t busy; /* 24: nanoseconds of all threads together; 0: not known */
+    uint64_t plain; /* 32: if it was counted: nanoseconds of the other groups */
+    uint64_t plain_groups; /* 40: those */
+    uint64_t counted_groups; /* 48: 0: it was not counted */
+    uint32_t groups[3]; /* 56 */
+    uint32_t workers; /* 68: of the device */
+    uint64_t footprint; /* 72: bytes of allocations that it is given; if counted */
+    uint64_t pointers[8]; /* 80: its first arguments that are pointers */
+} gs_profile_launch;
+_Static_assert(sizeof(gs_profile_launch) == 144, "gs_profile_launch has 144 bytes");
+_Static_assert(offsetof(gs_profile_launch, kernel) == 0, "gs_profile_launch.kernel is at 0");
+_Static_assert(offsetof(gs_profile_launch, start) == 8, "gs_profile_launch.start is at 8");
+_Static_assert(offsetof(gs_profile_launch, end) == 16, "gs_profile_launch.end is at 16");
+_Static_assert(offsetof(gs_profile_launch, busy) == 24, "gs_profile_launch.busy is at 24");
+_Static_assert(offsetof(gs_profile_launch, plain) == 32, "gs_profile_launch.plain is at 32");
+_Static_assert(offsetof(gs_profile_launch, plain_groups) == 40, "gs_profile_launch.plain_groups is at 40");
+_Static_assert(offsetof(gs_profile_launch, counted_groups) == 48, "gs_profile_launch.counted_groups is at 48");
+_Static_assert(offsetof(gs_profile_launch, groups) == 56, "gs_profile_launch.groups is at 56");
+_Static_assert(offsetof(gs_profile_launch, workers) == 68, "gs_profile_launch.workers is at 68");
+_Static_assert(offsetof(gs_profile_launch, footprint) == 72, "gs_profile_launch.footprint is at 72");
+_Static_assert(offsetof(gs_profile_launch, pointers) == 80, "gs_profile_launch.pointers is at 80");
+
+/* A copy, or a fill, which has no source. */
+typedef struct gs_profile_copy {
+    uint64_t start; /* 0 */
+    uint64_t end; /* 8 */
+    uint64_t bytes; /* 16 */
+    uint64_t destination; /* 24 */
+    uint64_t source; /* 32 */
+} gs_profile_copy;
+_Static_assert(sizeof(gs_profile_copy) == 40, "gs_profile_copy has 40 bytes");
+_Static_assert(offsetof(gs_profile_copy, start) == 0, "gs_profile_copy.start is at 0");
+_Static_assert(offsetof(gs_profile_copy, end) == 8, "gs_profile_copy.end is at 8");
+_Static_assert(offsetof(gs_profile_copy, bytes) == 16, "gs_profile_copy.bytes is at 16");
+_Static_assert(offsetof(gs_profile_copy, destination) == 24, "gs_profile_copy.destination is at 24");
+_Static_assert(offsetof(gs_profile_copy, source) == 32, "gs_profile_copy.source is at 32");
+
+/* A call, or the compilation of a kernel, from its start to its end. */
+typedef struct gs_profile_span {
+    uint64_t start; /* 0 */
+    uint64_t end; /* 8 */
+    uint64_t subject; /* 16: of a compilation: 1 if it is for counting */
+} gs_profile_span;
+_Static_assert(sizeof(gs_profile_span) == 24, "gs_profile_span has 24 bytes");
+_Static_assert(offsetof(gs_profile_span, start) == 0, "gs_profile_span.start is at 0");
+_Static_assert(offsetof(gs_profile_span, end) == 8, "gs_profile_span.end is at 8");
+_Static_assert(offsetof(gs_profile_span, subject) == 16, "gs_profile_span.subject is at 16");
+
+/* Where a thread was in the code of a kernel. */
+typedef struct gs_profile_sample {
+    uint64_t time; /* 0 */
+    uint64_t run; /* 8: the address of the code */
+    uint64_t kernel; /* 16 */
+} gs_profile_sample;
+_Static_assert(sizeof(gs_profile_sample) == 24, "gs_profile_sample has 24 bytes");
+_Static_assert(offsetof(gs_profile_sample, time) == 0, "gs_profile_sample.time is at 0");
+_Static_assert(offsetof(gs_profile_sample, run) == 8, "gs_profile_sample.run is at 8");
+_Static_assert(offsetof(gs_profile_sample, kernel) == 16, "gs_profile_sample.kernel is at 16");
+
+/* What was counted in a launch. GS_BLOCK_COUNTERS words of each block follow. */
+typedef struct gs_profile_counts {
+    uint64_t kernel; /* 0 */
+    uint64_t groups; /* 8: that were counted */
+    uint64_t all_groups; /* 16: of the launch */
+    uint32_t blocks; /* 24 */
+    uint32_t lanes; /* 28: of the code's vectors */
+} gs_profile_counts;
+_Static_assert(sizeof(gs_profile_counts) == 32, "gs_profile_counts has 32 bytes");
+_Static_assert(offsetof(gs_profile_counts, kernel) == 0, "gs_profile_counts.kernel is at 0");
+_Static_assert(offsetof(gs_profile_counts, groups) == 8, "gs_profile_counts.groups is at 8");
+_Static_assert(offsetof(gs_profile_counts, all_groups) == 16, "gs_profile_counts.all_groups is at 16");
+_Static_assert(offsetof(gs_profile_counts, blocks) == 24, "gs_profile_counts.blocks is at 24");
+_Static_assert(offsetof(gs_profile_counts, lanes) == 28, "gs_profile_counts.lanes is at 28");
 
 #endif

@@ -57,6 +57,7 @@ typedef struct gs_allocation {
 void gs_memory_lock(void);
 void gs_memory_unlock(void);
 gs_allocation *gs_allocation_at(const gs_context *context, const void *pointer);
+bool gs_allocation_find(const gs_context *context, const void *pointer, gs_allocation_facts *facts);
 gs_allocation *gs_allocation_of_any(const void *pointer); /* of whichever context */
 
 /* Whether the host must not touch the memory at an address, because only a device reaches it. */

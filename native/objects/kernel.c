@@ -8,6 +8,7 @@
 #include "images/image.h"
 #include "metrics/counts.h"
 #include "objects/device_kind.h"
+#include "profile/profile.h"
 
 /* --- Life ------------------------------------------------------------------------------------------- */
 
@@ -315,7 +316,7 @@ static ze_result_t find_or_compile(enum gs_function function, gs_kernel *kernel,
     *found = find_code(kernel->entry_point, size, is_counting);
     if (*found != NULL)
         return ZE_RESULT_SUCCESS;
-    uint64_t start = gs_metrics_are_active() ? gs_clock(CLOCK_MONOTONIC) : 0;
+    uint64_t start = gs_metrics_are_active() || gs_profile_is_on() ? gs_clock(CLOCK_MONOTONIC) : 0;
     ze_result_t result = is_counting ? gs_compile_counting(function, kernel->entry_point, size)
                                      : gs_compile_entry_point(function, kernel->entry_point, size);
     if (result != ZE_RESULT_SUCCESS)
@@ -323,6 +324,7 @@ static ze_result_t find_or_compile(enum gs_function function, gs_kernel *kernel,
     if (start != 0) {
         GS_COUNT_FOR(kernel->module->device, compiled, 1);
         GS_COUNT_FOR(kernel->module->device, compile_time, gs_clock(CLOCK_MONOTONIC) - start);
+        gs_profile_compiled(start, is_counting);
     }
     *found = find_code(kernel->entry_point, size, is_counting);
     return ZE_RESULT_SUCCESS;

@@ -11,7 +11,7 @@ static inline uint64_t gs_align_local(uint64_t bytes) {
     return (bytes + GS_LOCAL_ALIGNMENT - 1) & ~(uint64_t)(GS_LOCAL_ALIGNMENT - 1);
 }
 
-enum { GS_MOST_VARIANTS = 4 };
+enum { GS_MOST_VARIANTS = 4, GS_PROFILE_SIZES = 4 };
 
 /* One way to run a kernel: as vectors of so many work-items, or one work-item after the other. All compute the same.
  * The times are those of this one and of the preferred one on neighbouring groups; older ones count less. */
@@ -59,6 +59,10 @@ typedef struct gs_code {
     gs_gpu_code *gpu; /* NULL: it is code of the CPU */
     _Atomic uint64_t group_picoseconds; /* what a group took in the last launch; 0: not known yet */
     gs_cost_profile profile;            /* and how the groups differed */
+    /* For profiles (profile/commands.c): its number in one; the code that counts, and group counts that it has counted. */
+    _Atomic uint64_t profile_number, counted_sizes[GS_PROFILE_SIZES];
+    struct gs_code *_Atomic counting;
+    _Atomic bool was_asked_to_count;
 } gs_code;
 
 /* What a module knows of one of its kernels. */

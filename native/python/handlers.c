@@ -25,6 +25,7 @@ static PyObject *handlers[GS_FN_COUNT];
 static PyObject *compile_entry_point; /* of driver/kernel.py */
 static PyObject *compile_counting;    /* likewise */
 static PyObject *add_variant, *remember_variant; /* of driver/variants.py */
+static PyObject *describe_kernels;    /* of driver/profiling.py */
 static PyObject *end_findings; /* of driver/checking/session.py, in checked mode */
 static PyObject *report_limits; /* of driver/checking/portability.py */
 static PyObject *debug_launch; /* of driver/debugging/launches.py */
@@ -93,6 +94,7 @@ static ze_result_t load_handlers(const gs_settings *at, bool *interrupted) {
         compile_counting = gs_python.PyDict_GetItemString(table, "compile_counting");
         add_variant = gs_python.PyDict_GetItemString(table, "add_variant");
         remember_variant = gs_python.PyDict_GetItemString(table, "remember_variant");
+        describe_kernels = gs_python.PyDict_GetItemString(table, "describe_kernels");
         end_findings = gs_python.PyDict_GetItemString(table, "end_findings");
         debug_launch = gs_python.PyDict_GetItemString(table, "debug_launch");
         report_launch = gs_python.PyDict_GetItemString(table, "report_launch");
@@ -269,6 +271,13 @@ void gs_debug_launch(const gs_code *code, gs_debugged_groups *groups) {
 
 bool gs_report_limits(const gs_code *code, uint64_t local_bytes) {
     return call_unasked(report_limits, code, (gs_word){.u = local_bytes}) != 0;
+}
+
+void gs_describe_kernels(void) {
+    uint64_t unused;
+    char text[900];
+    if (gs_python_is_started && describe_kernels != NULL && gs_python_is_usable(&gs_python))
+        gs_python_call(describe_kernels, "", NULL, &unused, text, sizeof text);
 }
 
 void gs_end_findings(void) {

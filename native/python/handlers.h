@@ -15,4 +15,7 @@ PyObject *gs_python_run_start(const char *definition, int count, const char *con
 ze_result_t gs_python_call(PyObject *handler, const char *types, const gs_word *arguments, uint64_t *value, char *text,
                            size_t size);
 
+/* Has Python describe all code that there is to a profile. */
+void gs_describe_kernels(void);
+
 #endif

@@ -14,6 +14,7 @@
 #include "faults/watchdog.h"
 #include "memory/kernel_memory.h"
 #include "metrics/instructions.h"
+#include "profile/profile.h"
 #include "runtime/activity.h"
 #include "runtime/debugging.h"
 #include "runtime/launch.h"
@@ -72,6 +73,7 @@ typedef struct job {
     gs_code *code;
     uint64_t first, end;       /* groups */
     gs_schedule *schedule;     /* how they are shared between threads, if they are */
+    uint64_t busy;             /* nanoseconds of all threads together, if they are */
 } job;
 
 /* Some of a job's groups, for one thread. */
@@ -150,8 +152,7 @@ static void run_range(group_range here) {
 
 static bool is_lost(void) { return gs_fault_scope_is_lost(gs_fault_scope_current()); }
 
-static void run_variant(const job *job, uint32_t variant, uint64_t first, uint64_t count) {
-    const gs_variant *chosen = &job->code->variants[variant];
+static void run_ranges(const job *job, const gs_variant *chosen, uint64_t first, uint64_t count) {
     const gs_dispatch *dispatch = job->dispatch;
     if (!gs_runs_single_groups(dispatch)) {
         char *local = gs_kernel_memory(dispatch->local_bytes, chosen->private_bytes, chosen->saved_bytes);
@@ -163,6 +164,17 @@ static void run_variant(const job *job, uint32_t variant, uint64_t first, uint64
         char *local = gs_single_group_memory(dispatch, chosen->private_bytes, chosen->saved_bytes);
         run_range((group_range){job, chosen, gs_varied_group(dispatch, group), 1, local});
     }
+}
+
+static void run_variant(const job *job, uint32_t variant, uint64_t first, uint64_t count) {
+    const gs_variant *chosen = &job->code->variants[variant];
+    if (!gs_profile_is_on()) {
+        run_ranges(job, chosen, first, count);
+        return;
+    }
+    gs_sampler_enter(job->code, chosen);
+    run_ranges(job, chosen, first, count);
+    gs_sampler_leave();
 }
 
 static uint64_t time_variant(const job *job, uint32_t variant, uint64_t first, uint64_t count) {
@@ -250,10 +262,10 @@ static bool takes_at_most(const gs_code *code, uint64_t groups, uint64_t nanosec
 
 /* Runs a job on this thread. Without loops its cost is plain to see; with them it is remembered. */
 static void run_alone(job *job) {
-    uint64_t start = job->code->has_loops ? gs_clock(CLOCK_MONOTONIC) : 0;
-    run_groups(job, job->first, job->end - job->first);
+    uint64_t start = job->code->has_loops ? gs_clock(CLOCK_MONOTONIC) : 0, groups = job->end - job->first;
+    run_groups(job, job->first, groups);
     if (job->code->has_loops)
-        remember_cost(job->code, gs_clock(CLOCK_MONOTONIC) - start, job->end - job->first);
+        remember_cost(job->code, gs_clock(CLOCK_MONOTONIC) - start, groups);
 }
 
 /* Runs what is left of a job on all threads; returns how long that took them together. A group that may wait for another
@@ -281,6 +293,7 @@ static void run_shared(job *job, gs_thread_pool *pool) {
     if (job->first < job->end)
         spent += share_out(job, pool);
     remember_cost(job->code, spent, groups);
+    job->busy = spent;
 }
 
 /* --- Cooperative launches ---------------------------------------------------------------------------- */
@@ -367,6 +380,46 @@ static void count_launch(gs_queue_counts *counts, const job *job) {
     GS_COUNT(counts, items, count_groups(job->dispatch) * items_of(job->code));
 }
 
+static void run_job(const gs_launch *launch, job *job, gs_device *device) {
+    if (launch->cooperative)
+        run_cooperatively(job);
+    else if (job->end - job->first == 1 || (gs_thread_pool_width(device->pool) == 1 && !gs_priorities_are_used()))
+        run_alone(job);
+    else
+        run_shared(job, device->pool);
+}
+
+/* Counts some groups of a launch for a profile: the first ones of each slice. The others take their time. */
+static void run_counted(const gs_launch *launch, job *all, gs_dispatch *dispatch, gs_device *device,
+                        gs_profiled_launch *profiled) {
+    uint64_t groups = all->end, counted = 0, slices = profiled->slices;
+    if (!gs_instructions_begin(dispatch, profiled->counting)) {
+        profiled->counting = NULL;
+        run_job(launch, all, device);
+        return;
+    }
+    for (uint64_t slice = 0; slice < slices && !is_lost(); slice++) {
+        uint64_t first = groups * slice / slices, end = groups * (slice + 1) / slices;
+        uint64_t some = slices == 1 ? groups : (end - first) / slices;
+        job part = {.dispatch = dispatch, .code = profiled->counting, .first = first, .end = first + some};
+        run_job(launch, &part, device);
+        counted += some;
+        if (first + some == end)
+            continue;
+        uint64_t start = gs_clock(CLOCK_MONOTONIC);
+        job rest = {.dispatch = dispatch, .code = all->code, .first = first + some, .end = end};
+        run_job(launch, &rest, device);
+        profiled->plain += gs_clock(CLOCK_MONOTONIC) - start;
+        profiled->plain_groups += end - first - some;
+        all->busy += rest.busy;
+    }
+    gs_profile_take_counts(profiled, launch, dispatch, counted);
+}
+
+_Atomic bool gs_launches_are_debugged;
+
+GS_EXPORT void gs_debug_launches(bool enable) { gs_launches_are_debugged = enable; }
+
 /* Runs the groups of a job from the first on, which are all of a launch unless it is debugged. */
 static void perform_job(const gs_launch *launch, gs_device *device, gs_dispatch *dispatch, job job) {
     if (gs_most_items != 0 && (items_of(job.code) > gs_most_items || dispatch->local_bytes > gs_most_local) &&
@@ -382,12 +435,16 @@ static void perform_job(const gs_launch *launch, gs_device *device, gs_dispatch 
         dispatch->print_buffer = gs_print_begin();
     gs_watched_launch limited;
     gs_watchdog_begin(&limited, job.code);
-    if (launch->cooperative)
-        run_cooperatively(&job);
-    else if (job.end - job.first == 1 || (gs_thread_pool_width(device->pool) == 1 && !gs_priorities_are_used()))
-        run_alone(&job);
+    gs_profiled_launch profiled;
+    const bool is_profiled = gs_profile_is_on() && !gs_launches_are_debugged;
+    if (is_profiled)
+        gs_profile_launch_begin(&profiled, launch, job.end);
+    if (is_profiled && profiled.counting != NULL)
+        run_counted(launch, &job, dispatch, device, &profiled);
     else
-        run_shared(&job, device->pool);
+        run_job(launch, &job, device);
+    if (is_profiled)
+        gs_profile_launch_end(&profiled, launch, dispatch, job.busy, gs_thread_pool_width(device->pool));
     gs_watchdog_end(&limited);
     gs_queue_counts *metrics = gs_activity_current().counts;
     if (metrics != NULL)
@@ -402,10 +459,6 @@ static void perform_job(const gs_launch *launch, gs_device *device, gs_dispatch 
     if (job.code->site_count > 0)
         gs_launch_check_end(dispatch, launch);
 }
-
-_Atomic bool gs_launches_are_debugged;
-
-GS_EXPORT void gs_debug_launches(bool enable) { gs_launches_are_debugged = enable; }
 
 /* The debugger executes the groups that somebody wants to look into, and says how many others come before the next. */
 static void perform_debugged(const gs_launch *launch, gs_device *device, const job *all) {

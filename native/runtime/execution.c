@@ -10,6 +10,7 @@
 #include "objects/device_kind.h"
 #include "objects/external_semaphore.h"
 #include "objects/list.h"
+#include "profile/profile.h"
 
 void gs_command_mark_pending(gs_command *command, int32_t change) {
     if (command->signal != NULL)
@@ -110,7 +111,10 @@ bool gs_command_work(gs_queue *queue, const gs_command *command) {
     gs_device *device = command->device != NULL ? command->device : queue->device;
     gs_device_activity *record = gs_command_is_work(command) ? device->activity : NULL;
     gs_queue_counts *counts = gs_metrics_are_active() ? gs_queue_counts_now(queue) : NULL;
-    uint64_t start = counts != NULL ? gs_clock(CLOCK_MONOTONIC) : 0;
+    bool is_profiled = gs_profile_is_on();
+    uint64_t start = counts != NULL || is_profiled ? gs_clock(CLOCK_MONOTONIC) : 0;
+    if (is_profiled)
+        gs_profile_queue(queue);
     gs_activity_begin((gs_activity){.record = record, .copies = queue->ordinal != GS_ORDINAL_COMPUTE, .counts = counts});
     if (device->kind != NULL && record != NULL)
         device->kind->perform(device, queue->context, command);
@@ -119,6 +123,8 @@ bool gs_command_work(gs_queue *queue, const gs_command *command) {
     gs_activity_end();
     if (counts != NULL)
         gs_count_command(counts, command, gs_clock(CLOCK_MONOTONIC) - start);
+    if (is_profiled)
+        gs_profile_command(command, queue, start);
     if (opens)
         gs_device_memory_close();
     gs_gate_leave();

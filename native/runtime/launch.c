@@ -9,6 +9,7 @@
 #include "metrics/group.h"
 #include "objects/device_kind.h"
 #include "objects/list.h"
+#include "profile/profile.h"
 
 /* --- Life ------------------------------------------------------------------------------------------- */
 
@@ -117,6 +118,8 @@ static ze_result_t capture(enum gs_function function, const gs_list *list, gs_ke
                                                       : gs_kernel_prepare(function, kernel, &code);
     if (result != ZE_RESULT_SUCCESS)
         return result;
+    if (gs_profile_is_on())
+        gs_profile_prepare(kernel, code);
     gs_module *module = kernel->module;
     const uint64_t block_bytes = entry_point->block_bytes + entry_point->local_argument_count * sizeof(uint64_t);
     gs_launch *launch = malloc(sizeof *launch + block_bytes);

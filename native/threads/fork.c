@@ -54,6 +54,7 @@ static void after_fork_in_child(void) {
     gs_faults_after_fork();
     gs_watchdog_after_fork();
     gs_variants_after_fork();
+    gs_profile_after_fork();
     if (is_at_rest && gs_heap_use_copy())
         go_on();
     else

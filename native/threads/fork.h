@@ -19,6 +19,7 @@ void gs_watchdog_after_fork(void);
 void gs_thread_pools_after_fork(void);
 void gs_queues_after_fork(void);
 void gs_variants_after_fork(void);
+void gs_profile_after_fork(void);
 
 /* Before: lets the thread that compiles variants come to its end. */
 void gs_variants_before_fork(void);

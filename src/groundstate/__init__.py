@@ -23,13 +23,17 @@ def __getattr__(name: str) -> object:
         import importlib
 
         return importlib.import_module("groundstate.errors")
+    if name == "profile":
+        from groundstate.profiler.session import profile
+
+        return profile
     # Submodules are asked for here before they are imported, and must not bring in the core.
     if not name[:1].isupper() and name not in _FUNCTIONS and name != "__all__":
         raise AttributeError(f"module 'groundstate' has no attribute {name!r}")
     from groundstate import core
 
     if name == "__all__":
-        return ["__version__", "errors", *core.__all__]
+        return ["__version__", "errors", "profile", *core.__all__]
     # Exceptions were listed here once; programs that use them by these names go on working.
     value: object = getattr(core, name, None) or getattr(core.errors, name, None)
     if value is None:
@@ -41,4 +45,4 @@ def __getattr__(name: str) -> object:
 def __dir__() -> list[str]:
     from groundstate import core
 
-    return sorted({"__version__", "errors", *core.__all__})
+    return sorted({"__version__", "errors", "profile", *core.__all__})

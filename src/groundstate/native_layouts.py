@@ -65,6 +65,10 @@ BLOCK_COSTS = 20
 """What a work-item costs in a block: the words of gs_metric_counts from `instructions` on."""
 ACTIVITY_LINE = 64
 """Bytes; the records of devices begin at multiples of this."""
+PROFILE_MAGIC = 0x31464F52505347
+"""A profile begins with this: GSPROF1."""
+PROFILE_POINTERS = 8
+"""Arguments of a launch that a profile keeps."""
 
 METRIC_SOURCES = (
     "device",
@@ -74,6 +78,20 @@ METRIC_SOURCES = (
 """What counts for a metric group, which is its domain, too: the driver, compiled code, or the
 system.
 """
+PROFILE_KINDS = (
+    "nothing",
+    "function",
+    "kernel",
+    "launch",
+    "copy",
+    "fill",
+    "call",
+    "compile",
+    "sample",
+    "counts",
+    "text",
+)
+"""What a record of a profile is about."""
 ARGUMENT_KINDS = (
     "value",
     "pointer",
@@ -904,6 +922,205 @@ class Meter(ctypes.Structure):
 
 
 assert ctypes.sizeof(Meter) == 8
+
+
+class ProfileHead(ctypes.Structure):
+    """`gs_profile_head`: a profile (native/profile/): this, a gs_profile_function for each function
+    of the API, and records. Times are nanoseconds of CLOCK_MONOTONIC. Processes that were forked
+    share it.
+    """
+
+    magic: int
+    pid: int
+    start: int
+    end: int
+    first: int
+    used: int
+    ready: int
+    dropped: int
+    kernels: int
+    workers: int
+    is_growing: int
+    functions: int
+    period: int
+    _fields_ = (
+        ("magic", ctypes.c_uint64),
+        ("pid", ctypes.c_uint64),
+        ("start", ctypes.c_uint64),
+        ("end", ctypes.c_uint64),
+        ("first", ctypes.c_uint64),
+        ("used", ctypes.c_uint64),
+        ("ready", ctypes.c_uint64),
+        ("dropped", ctypes.c_uint64),
+        ("kernels", ctypes.c_uint64),
+        ("workers", ctypes.c_uint32),
+        ("is_growing", ctypes.c_uint32),
+        ("functions", ctypes.c_uint32),
+        ("period", ctypes.c_uint32),
+    )
+
+
+assert ctypes.sizeof(ProfileHead) == 88
+
+
+class ProfileFunction(ctypes.Structure):
+    """`gs_profile_function`: how often a function of the API was called, and for how long
+    altogether.
+    """
+
+    calls: int
+    nanoseconds: int
+    longest: int
+    _fields_ = (
+        ("calls", ctypes.c_uint64),
+        ("nanoseconds", ctypes.c_uint64),
+        ("longest", ctypes.c_uint64),
+    )
+
+
+assert ctypes.sizeof(ProfileFunction) == 24
+
+
+class ProfileRecord(ctypes.Structure):
+    """`gs_profile_record`: the head of a record. The kind is written last."""
+
+    kind: int
+    size: int
+    thread: int
+    number: int
+    _fields_ = (
+        ("kind", ctypes.c_uint32),
+        ("size", ctypes.c_uint32),
+        ("thread", ctypes.c_uint32),
+        ("number", ctypes.c_uint32),
+    )
+
+
+assert ctypes.sizeof(ProfileRecord) == 16
+
+
+class ProfileKernel(ctypes.Structure):
+    """`gs_profile_kernel`: a kernel with a group size; its name follows."""
+
+    kernel: int
+    entry_point: int
+    group_size: Any
+    name_bytes: int
+    _fields_ = (
+        ("kernel", ctypes.c_uint64),
+        ("entry_point", ctypes.c_uint64),
+        ("group_size", ctypes.c_uint32 * 3),
+        ("name_bytes", ctypes.c_uint32),
+    )
+
+
+assert ctypes.sizeof(ProfileKernel) == 32
+
+
+class ProfileLaunch(ctypes.Structure):
+    """`gs_profile_launch`: a launch that has ended."""
+
+    kernel: int
+    start: int
+    end: int
+    busy: int
+    plain: int
+    plain_groups: int
+    counted_groups: int
+    groups: Any
+    workers: int
+    footprint: int
+    pointers: Any
+    _fields_ = (
+        ("kernel", ctypes.c_uint64),
+        ("start", ctypes.c_uint64),
+        ("end", ctypes.c_uint64),
+        ("busy", ctypes.c_uint64),
+        ("plain", ctypes.c_uint64),
+        ("plain_groups", ctypes.c_uint64),
+        ("counted_groups", ctypes.c_uint64),
+        ("groups", ctypes.c_uint32 * 3),
+        ("workers", ctypes.c_uint32),
+        ("footprint", ctypes.c_uint64),
+        ("pointers", ctypes.c_uint64 * 8),
+    )
+
+
+assert ctypes.sizeof(ProfileLaunch) == 144
+
+
+class ProfileCopy(ctypes.Structure):
+    """`gs_profile_copy`: a copy, or a fill, which has no source."""
+
+    start: int
+    end: int
+    bytes: int
+    destination: int
+    source: int
+    _fields_ = (
+        ("start", ctypes.c_uint64),
+        ("end", ctypes.c_uint64),
+        ("bytes", ctypes.c_uint64),
+        ("destination", ctypes.c_uint64),
+        ("source", ctypes.c_uint64),
+    )
+
+
+assert ctypes.sizeof(ProfileCopy) == 40
+
+
+class ProfileSpan(ctypes.Structure):
+    """`gs_profile_span`: a call, or the compilation of a kernel, from its start to its end."""
+
+    start: int
+    end: int
+    subject: int
+    _fields_ = (
+        ("start", ctypes.c_uint64),
+        ("end", ctypes.c_uint64),
+        ("subject", ctypes.c_uint64),
+    )
+
+
+assert ctypes.sizeof(ProfileSpan) == 24
+
+
+class ProfileSample(ctypes.Structure):
+    """`gs_profile_sample`: where a thread was in the code of a kernel."""
+
+    time: int
+    run: int
+    kernel: int
+    _fields_ = (
+        ("time", ctypes.c_uint64),
+        ("run", ctypes.c_uint64),
+        ("kernel", ctypes.c_uint64),
+    )
+
+
+assert ctypes.sizeof(ProfileSample) == 24
+
+
+class ProfileCounts(ctypes.Structure):
+    """`gs_profile_counts`: what was counted in a launch. GS_BLOCK_COUNTERS words of each block
+    follow.
+    """
+
+    kernel: int
+    groups: int
+    all_groups: int
+    blocks: int
+    lanes: int
+    _fields_ = (
+        ("kernel", ctypes.c_uint64),
+        ("groups", ctypes.c_uint64),
+        ("all_groups", ctypes.c_uint64),
+        ("blocks", ctypes.c_uint32),
+        ("lanes", ctypes.c_uint32),
+    )
+
+
+assert ctypes.sizeof(ProfileCounts) == 32
 
 
 RunGroups: Any = ctypes.CFUNCTYPE(

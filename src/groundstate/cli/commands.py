@@ -19,6 +19,7 @@ COMMANDS = {
     "run": "run a Level Zero program on this driver",
     "check": "run a program and report its mistakes",
     "debug": "debug the kernels of a program",
+    "profile": "run a program and say why it is slow",
     "env": "print the variables that send programs to this driver",
     "record": "run a program and record its calls",
     "play": "make the calls of a recording again",
@@ -52,6 +53,7 @@ examples:
   groundstate run --topology 2x4 -- ./app   as if there were two devices of four sub-devices each
   groundstate check -- ./my_app             find out-of-bounds accesses and other mistakes in it
   groundstate debug -- ./my_app             stop in its kernels, step and look at variables
+  groundstate profile -- ./my_app           find out what is slow in it, and why
   eval "$(groundstate env)"                 run everything in this shell on the CPU device
   groundstate record -o trace -- ./my_app   record every call of a program
   groundstate stream calls trace            and list them

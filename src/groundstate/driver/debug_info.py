@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 
 from groundstate import knobs
-from groundstate.driver import native_kernel
+from groundstate.driver import native_kernel, profiling
 from groundstate.driver.api import handler
 from groundstate.driver.module import EntryPoint, Module, answer_bytes, of_handle
 
@@ -28,6 +28,8 @@ def tell_tools(entry_point: EntryPoint, size: Size, code: KernelCode) -> None:
         with suppress(MemoryError, *NOT_ELF):
             image = debug_image([_described(entry_point, code)])
             entry_point.debugger_entries.append(native_kernel.debugger_add(image))
+    if profiling.is_written():
+        profiling.tell_lines(entry_point, size, code)
     if knobs.PERF_MAP.get():
         _add_to_map(entry_point.signature.name, size, _described(entry_point, code))
 

@@ -35,6 +35,8 @@ def start(library_path: str) -> dict[str, Handler]:
         importlib.import_module(f"groundstate.driver.{noun}")
     if debugger := knobs.DEBUG.get():
         importlib.import_module("groundstate.driver.debugging.launches").start(debugger)
+    if folder := knobs.PROFILE.get():
+        importlib.import_module("groundstate.driver.profiling").start(folder)
     if "host" in knobs.CHECK.get():
         importlib.import_module("groundstate.driver.checking.host_findings").start()
     return answers() | sysman.stand_ins()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from groundstate import knobs, ze
-from groundstate.driver import native, native_kernel, platform, variants
+from groundstate.driver import native, native_kernel, platform, profiling, variants
 from groundstate.driver.api import (
     NOT_OF_THE_INPUT,
     Extensions,
@@ -189,6 +189,8 @@ def compile_counting(entry_point: int, x: int, y: int, z: int) -> None:
             code = module.program.counting.compile(found.signature.name, size)
             native_kernel.counting_code_add(module.handle, found.address, size, code)
             found.counting_codes[size] = code
+            if profiling.is_written():
+                profiling.tell_counting(found, size, code)
 
 
 @request

@@ -183,6 +183,11 @@ def entry_point_at(address: int) -> EntryPoint:
     return _entry_points[address]
 
 
+def all_entry_points() -> list[EntryPoint]:
+    """The entry points of all modules whose code may still run."""
+    return [each for module in list(_in_use.values()) for each in module.entry_points.values()]
+
+
 def entry_point_of(kernel: int) -> EntryPoint:
     """What a kernel was made from."""
     return entry_point_at(native_kernel.kernel_entry_point(kernel))

@@ -165,6 +165,21 @@ PERF_MAP = Flag(
     "names them.",
     group=_DEVICE,
 )
+PROFILE = Text(
+    "GROUNDSTATE_PROFILE",
+    values="a folder",
+    default="",
+    otherwise="no profile",
+    sentence="Each process writes what it does into a file in this folder. `groundstate profile` "
+    "sets this.",
+    group=_PLACES,
+)
+PROFILE_COUNTERS = Flag(
+    "GROUNDSTATE_PROFILE_COUNTERS",
+    default=True,
+    sentence="Whether the first launch of each kernel in a profile counts what the kernel does.",
+    group=_PLACES,
+)
 NATIVE = Choice(
     "GROUNDSTATE_NATIVE",
     choices=("trusted", "own", "never"),

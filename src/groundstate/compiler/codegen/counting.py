@@ -64,7 +64,9 @@ def _add(emitter: Emitter, node: Node, counter: int, amount: str) -> None:
 
 def site(kernel: Kernel) -> list[dict[str, Any]]:
     """The table that goes along with the code of a kernel that counts, behind all other sites."""
-    return [{"checker": SITE, "costs": kernel.block_costs}] if kernel.block_costs else []
+    if not kernel.block_costs:
+        return []
+    return [{"checker": SITE, "costs": kernel.block_costs} | kernel.block_facts]
 
 
 def begin_lines(counters: int, memset: str) -> list[str]:

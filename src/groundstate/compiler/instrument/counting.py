@@ -40,6 +40,14 @@ SPACES = {
     StorageClass.Private: "private",
     StorageClass.UniformConstant: "constant",
 }
+PRODUCTS = frozenset(("IMul",))
+CHAINS = frozenset(
+    ("AccessChain", "InBoundsAccessChain", "PtrAccessChain", "InBoundsPtrAccessChain")
+)
+CONVERSIONS = frozenset(("SConvert", "UConvert", "Bitcast", "PtrCastToGeneric"))
+LINEAR = frozenset(("IAdd", "ISub", "ShiftLeftLogical")) | PRODUCTS | CHAINS | CONVERSIONS
+DEEPEST = 12
+"""Operations from an address back to what it is computed from."""
 MEMORY = frozenset((Category.MEMORY, Category.ATOMIC, Category.IMAGE))
 
 
@@ -72,13 +80,42 @@ class Costs:
         setattr(self, name, getattr(self, name) + amount)
 
 
+class Facts:
+    """Where in the source blocks do what profiles tell of, as numbers of places from 1 on."""
+
+    def __init__(self) -> None:
+        self.accesses: list[tuple[int, int, str, str, str, int]] = []
+        """Block, place, kind of access, memory, words for it, and bytes."""
+        self.branches: list[tuple[int, int]] = []
+        self.barriers: list[tuple[int, int]] = []
+        self.places: dict[tuple[str, int, int, str], int] = {}
+        """File, line, column and function."""
+
+    def place(self, location: Location | None) -> int:
+        """The number of a place; 0 if it is not known."""
+        if location is None:
+            return 0
+        key = (location.file, location.line, location.column, location.function)
+        return self.places.setdefault(key, len(self.places) + 1)
+
+
 def count_instructions(kernel: Kernel, analyses: Analyses) -> bool:
     """Has each block count who runs it; false if there are too many, or nothing to count."""
     if len(kernel.blocks) > MOST_BLOCKS or not any(_does_something(each) for each in kernel.blocks):
         return False
     shape = Variant((NOMINAL_LANES, 1, 1), NOMINAL_LANES, NOMINAL_LANES)
     strides = Divergence(kernel, analyses.get(CFG), shape, analyses.target)
-    kernel.block_costs = [list(asdict(_costs(block, strides)).values()) for block in kernel.blocks]
+    facts = Facts()
+    kernel.block_costs = [
+        list(asdict(_costs(number, block, strides, facts)).values())
+        for number, block in enumerate(kernel.blocks)
+    ]
+    kernel.block_facts = {
+        "accesses": facts.accesses,
+        "branches": facts.branches,
+        "barriers": facts.barriers,
+        "places": list(facts.places),
+    }
     near = None
     for number, block in enumerate(kernel.blocks):
         near = next((each.location for each in block.nodes), near)
@@ -99,12 +136,16 @@ def _node(op: str, block: Block, operands: list[Node], number: int, near: Locati
     return node
 
 
-def _costs(block: Block, strides: Divergence) -> Costs:
-    costs = Costs()
+def _costs(number: int, block: Block, strides: Divergence, facts: Facts) -> Costs:
+    costs, near = Costs(), None
     for node in block.nodes:
+        near = node.location or near
         if node.op not in LEAVES:
             _count(node, costs, strides)
+            _note(number, node, strides, facts)
     if block.condition is not None:
+        where = getattr(block.condition, "location", None) or near
+        facts.branches.append((number, facts.place(where)))
         costs.add("instructions")
         costs.add("control_instructions")
         costs.add("branches")
@@ -128,6 +169,21 @@ def _count(node: Node, costs: Costs, strides: Divergence) -> None:
         costs.add("atomics")
     for access in accesses(node):
         _count_access(access, costs, strides)
+
+
+def _note(number: int, node: Node, strides: Divergence, facts: Facts) -> None:
+    """Where barriers and accesses of other than private memory are."""
+    if operation(node).category is Category.BARRIER:
+        facts.barriers.append((number, facts.place(node.location)))
+    for access in accesses(node):
+        pointer = access.pointer.type
+        space = SPACES.get(pointer.storage) if isinstance(pointer, Pointer) else None
+        times = 1 if access.count is None else constant_int(access.count)
+        if space not in (None, "private") and times is not None:
+            kind = _kind(access, strides)
+            place = facts.place(node.location)
+            size = access.size * times
+            facts.accesses.append((number, place, kind, str(space), access.words, size))
 
 
 def _subject(node: Node) -> Type:
@@ -180,10 +236,32 @@ def _kind(access: Access, strides: Divergence) -> str:
         step = strides.stride(index)
         stride = None if step is None else stride + step * size
     if stride is None:
-        return "gathered"
+        return "strided" if _is_linear(access, strides) else "gathered"
     if stride == 0:
         return "uniform"
     return "consecutive" if stride == access.size else "strided"
+
+
+def _is_linear(access: Access, strides: Divergence) -> bool:
+    """Whether neighbours lie at one distance, which only the running program knows: `x * n`."""
+    found = _moves_linearly(access.pointer, strides, 0)
+    if access.index is None:
+        return found
+    return found and _moves_linearly(access.index[0], strides, 0)
+
+
+def _moves_linearly(node: Node, strides: Divergence, depth: int) -> bool:
+    """Whether a value goes up by the same from lane to lane, but for numbers that wrap around."""
+    if strides.stride(node) is not None:
+        return True
+    if depth >= DEEPEST or node.op not in LINEAR:
+        return False
+    still = [strides.stride(each) == 0 for each in node.operands]
+    if node.op in PRODUCTS and not any(still):
+        return False
+    if node.op == "ShiftLeftLogical" and not still[1]:
+        return False
+    return all(_moves_linearly(each, strides, depth + 1) for each in node.operands)
 
 
 def _element(type_: Type) -> Type:

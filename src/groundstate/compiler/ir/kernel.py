@@ -128,6 +128,8 @@ class Kernel:
         self.sites: list[dict[str, Any]] = []
         """Where checkers may report something (`site.py`)."""
         self.block_costs: list[list[int]] = []
+        self.block_facts: dict[str, Any] = {}
+        """Where in the source they do what profiles tell of; goes along with the costs."""
         """Of each block that counts for metrics (instrument/counting.py)."""
         self.keeps_loads = False
         """Whether loads that nobody needs stay, because a checker is still to be told of them."""
@@ -183,6 +185,7 @@ class Kernel:
         copied.cells, copied.observes_subgroups = self.cells, self.observes_subgroups
         copied.sites = self.sites
         copied.block_costs = self.block_costs
+        copied.block_facts = self.block_facts
         return copied
 
     def users(self) -> dict[Node, list[Node]]:
