@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,3 +82,18 @@ def test_sycl_example_compiles_kernels_at_runtime(
     _, *lines = succeeded(run_on_the_driver(program)).splitlines()
     checked = [line.rsplit(",", 1)[0] for line in lines]
     assert checked == [f"saxpy<{each}>: 1048576 elements, 0 wrong" for each in ("float", "int")]
+
+
+def test_profile_of_a_sycl_program_has_its_kernels(
+    native: tuple[Path, str], tmp_path: Path
+) -> None:
+    program, spirv = native
+    file = tmp_path / "profile.json"
+    options = ["--no-roof", "--json", "-o", str(file)]
+    command = [sys.executable, "-m", "groundstate", "profile", *options, "--", str(program), spirv]
+    succeeded(subprocess.run(command, capture_output=True, text=True))
+    report = json.loads(file.read_text(encoding="utf-8"))
+    (kernel,) = report["kernels"]
+    assert (kernel["name"], kernel["counted"]["per_item"]["bytes"]) == ("step", 8)
+    calls = [each["name"] for each in report["processes"][0]["calls"]]
+    assert any("Append" in name for name in calls)

@@ -12,9 +12,10 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "groundstate"
 
 FORBIDDEN = {
-    "core": ("dask", "driver", "cli", "monitor"),
+    "core": ("dask", "driver", "cli", "monitor", "profiler"),
+    "profiler": ("dask", "driver", "cli", "monitor", "capture", "check"),
     "check": ("core", "dask", "driver", "cli", "monitor", "capture"),
-    "driver": ("core", "dask", "cli", "monitor", "check"),
+    "driver": ("core", "dask", "cli", "monitor", "check", "profiler"),
     "capture": ("dask", "driver", "cli", "monitor", "compiler"),
     "compiler": ("core", "cli", "dask", "driver", "monitor"),
     "monitor": ("dask", "driver", "cli", "compiler", "zes"),

@@ -18,12 +18,14 @@ LANES = 0.75
 """With fewer lanes at work, it matters that others are idle."""
 LEAST_REACHED = 0.1
 """Of a limit: with less, it is not what holds a kernel up."""
+AT_LIMIT = 0.5
 ARITHMETIC, MEMORY, CACHES = "arithmetic", "memory", "caches"
 REUSED = 4
 """Bytes that are asked for more often than this come from caches."""
 BUSY = 0.6
 ATOMIC_SHARE = 0.02
 """Of instructions."""
+BARRIER_SHARE = 0.05
 LEAST_NS = 50_000
 """Of a launch that is worth dividing among all workers."""
 
@@ -31,20 +33,22 @@ LEAST_NS = 50_000
 def reasons(kernel: KernelProfile, roof: Roof | None) -> list[str]:
     """The sentences; the first one is what to look at first. There is always one."""
     found = [*_of_launches(kernel)]
-    uneven = [*_of_workers(kernel)]
     limits = [*_of_roof(kernel, roof)]
     details = [*_of_work(kernel)]
-    mixed = [*_of_mix(kernel, roof)]
-    # Where accesses lie side by side, nothing but memory or arithmetic holds it up.
-    known = found + (limits + details if _streams(kernel) else details + limits)
-    return known + uneven + ([] if limits or details else mixed)
+    known = found + (limits + details if _is_at_limit(kernel, roof) else details + limits)
+    uneven = [*_of_workers(kernel)]
+    return known + uneven + ([] if known else [*_of_mix(kernel, roof)])
 
 
-def _streams(kernel: KernelProfile) -> bool:
+def _is_at_limit(kernel: KernelProfile, roof: Roof | None) -> bool:
+    """Whether a kernel could hardly be faster as it is: its accesses lie side by side, too."""
     work = kernel.work
-    return work is not None and not any(
+    if roof is None or work is None or kernel.is_slowed:
+        return False
+    is_orderly = not any(
         each.kind in ("gathered", "strided") for each in work.sites if each.space != "local"
     )
+    return is_orderly and limit_of(kernel, roof).reached >= AT_LIMIT
 
 
 def _of_launches(kernel: KernelProfile) -> Iterator[str]:
@@ -137,10 +141,11 @@ def _of_work(kernel: KernelProfile) -> Iterator[str]:
     yield from _accesses(kernel)
     if work.lanes > 1 and work.lanes_active < LANES:
         yield _divergence(work.lanes_active, work.branches)
-    if work.sums["barriers"] / instructions >= ATOMIC_SHARE:
+    if work.sums["barriers"] / instructions >= BARRIER_SHARE:
         where = _at_branch(max(work.barriers, key=lambda each: each.items, default=None))
         each = kernel.per_item("barriers")
-        yield f"{each:,.3g} barriers for each work-item{where}: groups do little between them"
+        number = "one barrier" if each == 1 else f"{each:,.3g} barriers"
+        yield f"{number} for each work-item{where}: groups do little between them"
     private = work.sums["private_loaded"] + work.sums["private_stored"]
     if private > work.bytes:
         each = private / (work.groups * kernel.items_of_group)

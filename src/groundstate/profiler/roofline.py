@@ -96,7 +96,7 @@ def _roofs(scales: Scales, roof: dict[str, Any]) -> list[str]:
         parts.append(f'<polyline class="{kind}" points="{path}"/>')
         x, y = scales.x(start), scales.y(max(start * rate, scales.bottom))
         words = f"{name} {rate:,.0f} GB/s"
-        parts.append(_text(x + 22, y + 2 if kind == "roof" else y - 26, words, "start"))
+        parts.append(_text(x + 22, y + 2 if kind == "roof" else y - 42, words, "start"))
     x, y = WIDTH - RIGHT - 4, scales.y(peak) - 7
     return [*parts, _text(x, y, f"{peak:,.0f} GFLOP/s", "end")]
 

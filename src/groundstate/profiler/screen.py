@@ -124,8 +124,8 @@ def _details(number: int, kernel: dict[str, Any]) -> list[Text]:
         item = counted["per_item"]
         lines.append(
             Text(
-                f"   each work-item: {item['instructions']:,.4g} instructions, "
-                f"{item['flops']:,.4g} operations, {item['bytes']:,.4g} bytes of global memory",
+                f"   for each work-item: instructions {item['instructions']:,.4g}, floating-point "
+                f"operations {item['flops']:,.4g}, bytes of global memory {item['bytes']:,.4g}",
                 style="dim",
             )
         )

@@ -1,0 +1,50 @@
+"""`groundstate profile`: what it prints, and how programs end."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.profile.conftest import line_with, profile, report_of
+
+TRUE = "/bin/true"
+
+
+def test_screen_tells_reasons_beside_the_program_s_output(known: Path) -> None:
+    done = profile(known, "status", options=("--no-roof", "--kernels", "20"))
+    assert (done.returncode, done.stdout) == (3, "done\n")
+    said = " ".join(done.stderr.split())
+    assert f"of loads are gathers: `x[col[j]]` at known.cl:{line_with('sum += value')}" in said
+    assert "zeCommandListAppendLaunchKernel" in said
+
+
+def test_profile_of_a_killed_program_is_complete(known: Path) -> None:
+    found = report_of(known, "kill")
+    assert found.status == -signal.SIGKILL
+    assert found.kernel("tiny")["launches"] == 400
+
+
+def test_profile_has_what_a_forked_child_did(known: Path) -> None:
+    assert report_of(known, "fork").kernel("tiny")["launches"] == 800
+
+
+def test_nothing_is_counted_without_counters(known: Path) -> None:
+    found = report_of(known, options=("--no-roof", "--no-counters"))
+    assert all(each["counted"] is None for each in found.report["kernels"])
+    assert found.kernel("add")["launches"] == 3
+
+
+def test_program_without_a_device_has_no_profile() -> None:
+    command = [sys.executable, "-m", "groundstate", "profile", "--", TRUE]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "no process used the driver\n"
+
+
+def test_program_that_is_missing_is_named() -> None:
+    command = [sys.executable, "-m", "groundstate", "profile", "--", "./not-there"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 127
+    assert "not-there" in done.stderr
