@@ -28,9 +28,12 @@ NOT_OURS = {
     "layout.json": "is written by 'groundstate stream dump'",
     "learn.py": "a program that docs/howto/running.md shows",
     "product.cpp": "a program that docs/howto/running.md shows",
+    "profile.json": "is written by 'groundstate profile --json'",
     "ranks.py": "a program that docs/howto/clusters.md shows",
+    "spmv.cl": "the reader's",
     "tests/test_blur.py": "the reader's",
-    "trace.json": "is written by 'groundstate stream timeline'",
+    "trace.json": "is written by 'groundstate profile --trace' and 'groundstate stream timeline'",
+    "transpose.cl": "the kernels in examples/slow/transpose.py",
 }
 """Files that are named and not in the repository."""
 OTHER_VARIABLES = {"GROUNDSTATE_STRICT_TESTS"}
