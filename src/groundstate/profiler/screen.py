@@ -11,6 +11,8 @@ from rich.text import Text
 
 from groundstate.printable import printable
 
+WIDTH = 110
+"""Of what is no terminal, unless COLUMNS says otherwise."""
 BAR = 10
 """Characters of a full bar."""
 PARTS = ("", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589")
@@ -22,7 +24,7 @@ MOST_REASONS = 3
 
 def show(report: dict[str, Any], to: TextIO, most: int = DETAILED) -> None:
     """Writes the profile."""
-    width = None if to.isatty() else int(os.environ.get("COLUMNS", "") or 100)
+    width = None if to.isatty() else int(os.environ.get("COLUMNS", "") or WIDTH)
     console = Console(file=to, width=width, highlight=False, emoji=False, soft_wrap=False)
     kernels = report["kernels"]
     if not kernels and not report["processes"]:
@@ -64,7 +66,7 @@ def _summary(report: dict[str, Any]) -> Text:
 def _table(kernels: list[dict[str, Any]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("", justify="right")
-    table.add_column("kernel", overflow="fold")
+    table.add_column("kernel", overflow="fold", min_width=12)
     for name in ("time", "share", "", "launches", "each", "GFLOP/s", "GB/s", "lanes", "workers"):
         table.add_column(name, justify="left" if not name else "right", no_wrap=True)
     for number, each in enumerate(kernels, 1):
