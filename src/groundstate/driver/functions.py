@@ -104,6 +104,7 @@ REQUESTS = {
     "add_variant": "variants",
     "compile_counting": "kernel",
     "compile_entry_point": "kernel",
+    "describe_kernels": "profiling",
     "remember_variant": "variants",
     "report_launch": "kernel",
 }
