@@ -77,8 +77,13 @@ _EMPTY_PLACES = {"zeCommandListUpdateMutableCommandWaitEventsExp"}
 _OPAQUE_MEMBERS = {("zet_tracer_exp_desc_t", "pUserData")}
 
 # Pointers that may be null although the specification does not say so: a kernel may have no
-# arguments, and a program that recorded into a graph of its own knows it.
+# arguments, a program that recorded into a graph of its own knows it, a metric may be made without
+# parameters, and a count may be asked for without a place for what is counted.
 _MAY_BE_NULL = {
+    ("zetMetricCreateFromProgrammableExp", "pParameterValues"),
+    ("zetMetricCreateFromProgrammableExp2", "pParameterValues"),
+    ("zetMetricDecoderGetDecodableMetricsExp", "phMetrics"),
+    ("zetMetricTracerDecodeExp", "pMetricEntriesCount"),
     ("zeCommandListAppendLaunchKernelWithArguments", "pArguments"),
     ("zeCommandListEndGraphCaptureExt", "phGraph"),
 }

@@ -660,8 +660,6 @@ GS_PUBLIC ze_result_t zetMetricCreateFromProgrammableExp2(zet_metric_programmabl
     GS_PIN void *pinned_hMetricProgrammable = gs_pin(hMetricProgrammable, GS_KIND_ZET_METRIC_PROGRAMMABLE_EXP);
     if (NULL == pinned_hMetricProgrammable)
         return gs_fail_handle(GS_FN_zetMetricCreateFromProgrammableExp2, "hMetricProgrammable", hMetricProgrammable, GS_KIND_ZET_METRIC_PROGRAMMABLE_EXP);
-    if (NULL == pParameterValues)
-        return gs_fail_pointer(GS_FN_zetMetricCreateFromProgrammableExp2, "pParameterValues");
     if (NULL == pName)
         return gs_fail_pointer(GS_FN_zetMetricCreateFromProgrammableExp2, "pName");
     if (NULL == pDescription)
@@ -678,8 +676,6 @@ GS_PUBLIC ze_result_t zetMetricCreateFromProgrammableExp(zet_metric_programmable
     GS_PIN void *pinned_hMetricProgrammable = gs_pin(hMetricProgrammable, GS_KIND_ZET_METRIC_PROGRAMMABLE_EXP);
     if (NULL == pinned_hMetricProgrammable)
         return gs_fail_handle(GS_FN_zetMetricCreateFromProgrammableExp, "hMetricProgrammable", hMetricProgrammable, GS_KIND_ZET_METRIC_PROGRAMMABLE_EXP);
-    if (NULL == pParameterValues)
-        return gs_fail_pointer(GS_FN_zetMetricCreateFromProgrammableExp, "pParameterValues");
     if (NULL == pName)
         return gs_fail_pointer(GS_FN_zetMetricCreateFromProgrammableExp, "pName");
     if (NULL == pDescription)
@@ -890,8 +886,6 @@ GS_PUBLIC ze_result_t zetMetricDecoderGetDecodableMetricsExp(zet_metric_decoder_
         return gs_fail_handle(GS_FN_zetMetricDecoderGetDecodableMetricsExp, "hMetricDecoder", hMetricDecoder, GS_KIND_ZET_METRIC_DECODER_EXP);
     if (NULL == pCount)
         return gs_fail_pointer(GS_FN_zetMetricDecoderGetDecodableMetricsExp, "pCount");
-    if (NULL == phMetrics)
-        return gs_fail_pointer(GS_FN_zetMetricDecoderGetDecodableMetricsExp, "phMetrics");
     if (gs_zetMetricDecoderGetDecodableMetricsExp)
         return gs_zetMetricDecoderGetDecodableMetricsExp(hMetricDecoder, pCount, phMetrics);
     return gs_call_python(GS_FN_zetMetricDecoderGetDecodableMetricsExp, "uuu", (const gs_word[]){{.p = hMetricDecoder}, {.p = pCount}, {.p = phMetrics}});
@@ -908,8 +902,6 @@ GS_PUBLIC ze_result_t zetMetricTracerDecodeExp(zet_metric_decoder_exp_handle_t p
         return gs_fail_pointer(GS_FN_zetMetricTracerDecodeExp, "phMetrics");
     if (NULL == pSetCount)
         return gs_fail_pointer(GS_FN_zetMetricTracerDecodeExp, "pSetCount");
-    if (NULL == pMetricEntriesCount)
-        return gs_fail_pointer(GS_FN_zetMetricTracerDecodeExp, "pMetricEntriesCount");
     if (gs_zetMetricTracerDecodeExp)
         return gs_zetMetricTracerDecodeExp(phMetricDecoder, pRawDataSize, pRawData, metricsCount, phMetrics, pSetCount, pMetricEntriesCountPerSet, pMetricEntriesCount, pMetricEntries);
     return gs_call_python(GS_FN_zetMetricTracerDecodeExp, "uuuuuuuuu", (const gs_word[]){{.p = phMetricDecoder}, {.p = pRawDataSize}, {.p = pRawData}, {.u = metricsCount}, {.p = phMetrics}, {.p = pSetCount}, {.p = pMetricEntriesCountPerSet}, {.p = pMetricEntriesCount}, {.p = pMetricEntries}});

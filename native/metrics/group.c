@@ -6,10 +6,10 @@
 #include "threads/lock.h"
 #include "threads/wait.h"
 
-GS_STATIC_LOCK(lock, GS_SHORT_LOCK)
+GS_STATIC_LOCK(lock, GS_LONG_LOCK)
 static _Atomic uint32_t counting_instructions; /* active groups */
 
-/* Made by driver/metrics/groups.py, and never destroyed. */
+/* Made by driver/metrics/groups.py, and never destroyed, or by created.py for a program. */
 GS_EXPORT void *gs_metric_group_new(gs_device *device, uint32_t sampling, uint32_t domain, uint32_t first, uint32_t count) {
     gs_metric_group *group = gs_object_new(GS_KIND_ZET_METRIC_GROUP, NULL);
     if (group == NULL)
@@ -21,6 +21,25 @@ GS_EXPORT void *gs_metric_group_new(gs_device *device, uint32_t sampling, uint32
     group->count = count;
     gs_object_complete(group, NULL);
     return group;
+}
+
+/* For groups that a program makes: until one is closed, it cannot be active. False: it is used, and stays as it is. */
+GS_EXPORT bool gs_metric_group_open(gs_metric_group *group) {
+    gs_lock(&lock);
+    bool is_free = !group->is_active && group->users == 0 && group->pools == 0;
+    if (is_free)
+        group->is_open = true;
+    gs_unlock(&lock);
+    return is_free;
+}
+
+GS_EXPORT void gs_metric_group_close(gs_metric_group *group, uint32_t domain, uint32_t first, uint32_t count) {
+    gs_lock(&lock);
+    group->domain = domain;
+    group->first = first;
+    group->count = count;
+    group->is_open = false;
+    gs_unlock(&lock);
 }
 
 static void change(gs_metric_group *group, bool is_active) {
@@ -59,6 +78,10 @@ static ze_result_t check_groups(const gs_device *device, uint32_t count, zet_met
         if (group->device != device)
             return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: metric group %u is one of another device",
                            gs_function_names[function], each);
+        if (group->is_open)
+            return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                           "%s: metric group %u was changed; close it first (zetMetricGroupCloseExp)",
+                           gs_function_names[function], each);
         for (uint32_t other = 0; other < each; other++)
             if (((const gs_metric_group *)groups[other])->domain == group->domain)
                 return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
@@ -73,13 +96,16 @@ ze_result_t gs_zetContextActivateMetricGroups(zet_context_handle_t hContext, zet
     gs_device *device = (gs_device *)hDevice;
     ze_result_t result =
         gs_context_check_device(GS_FN_zetContextActivateMetricGroups, (const gs_context *)hContext, device);
-    if (phMetricGroups == NULL)
-        count = 0;
-    if (result == ZE_RESULT_SUCCESS)
-        result = check_groups(device, count, phMetricGroups);
     if (result != ZE_RESULT_SUCCESS)
         return result;
+    if (phMetricGroups == NULL)
+        count = 0;
     gs_lock(&lock);
+    result = check_groups(device, count, phMetricGroups);
+    if (result != ZE_RESULT_SUCCESS) {
+        gs_unlock(&lock);
+        return result;
+    }
     if (count > 0 && device->counts == NULL)
         device->counts = calloc(1, sizeof(gs_metric_counts)); /* as long as the device, which is for ever */
     bool has_counts = count == 0 || device->counts != NULL;

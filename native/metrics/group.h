@@ -13,7 +13,9 @@ typedef struct gs_metric_group {
     uint32_t domain;   /* gs_metric_source */
     uint32_t first, count; /* which words of gs_metric_counts its reports have */
     _Atomic bool is_active;
+    bool is_open; /* a program makes it, and has not closed it yet */
     _Atomic uint32_t users; /* streamers that are open */
+    _Atomic uint32_t pools; /* of queries */
 } gs_metric_group;
 
 /* Of one raw report. */

@@ -16,7 +16,12 @@ typedef struct gs_query_contents {
 
 /* --- Pools ----------------------------------------------------------------------------------------------- */
 
-static void release_pool(gs_object *object) { gs_object_drop(((gs_query_pool *)object)->context); }
+static void release_pool(gs_object *object) {
+    gs_query_pool *pool = (gs_query_pool *)object;
+    pool->group->pools--;
+    gs_object_drop(pool->group);
+    gs_object_drop(pool->context);
+}
 
 ze_result_t gs_zetMetricQueryPoolCreate(zet_context_handle_t hContext, zet_device_handle_t hDevice,
                                         zet_metric_group_handle_t hMetricGroup, const zet_metric_query_pool_desc_t *desc,
@@ -38,6 +43,8 @@ ze_result_t gs_zetMetricQueryPoolCreate(zet_context_handle_t hContext, zet_devic
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory for another pool of metric queries");
     pool->context = (gs_context *)hContext;
     pool->group = group;
+    gs_object_hold(group);
+    group->pools++;
     pool->count = desc->count;
     gs_object_hold(pool->context);
     gs_object_complete(pool, pool->context);

@@ -76,6 +76,8 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_image_memory": (_P, (_P,)),
     "gs_metric_group_new": (_P, (_P, _U32, _U32, _U32, _U32)),
     "gs_processor_events": (_U32, (_P,)),
+    "gs_metric_group_open": (_BOOL, (_P,)),
+    "gs_metric_group_close": (None, (_P, _U32, _U32, _U32)),
     "gs_metrics_are_used": (_BOOL, (_P,)),
     "gs_is_handle": (_BOOL, (_P, ctypes.c_char_p)),
     "gs_event_pool_flags": (_U32, (_P,)),
@@ -299,6 +301,16 @@ def metric_group_new(device: int, sampling: int, domain: int, first: int, count:
     """A handle for a metric group, whose reports have these words of `gs_metric_counts`."""
     facts = (sampling, domain, first, count)
     return _new("gs_metric_group_new", "metric group", device, *facts)
+
+
+def metric_group_open(group: int) -> bool:
+    """Lets a group that a program makes be changed; false if it is used."""
+    return bool(_call("gs_metric_group_open", group))
+
+
+def metric_group_close(group: int, domain: int, first: int, count: int) -> None:
+    """Ends that: it has a domain and words, and can be active."""
+    _call("gs_metric_group_close", group, domain, first, count)
 
 
 def processor_events() -> int:

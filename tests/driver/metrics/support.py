@@ -28,13 +28,26 @@ def group_properties(group: int) -> zet.zet_metric_group_properties_t:
     return properties
 
 
-def metric_properties(group: int) -> list[zet.zet_metric_properties_t]:
+def metrics_of(group: int) -> list[int]:
+    """The handles of a group's metrics."""
     count = ctypes.c_uint32()
     check(zet.zetMetricGet(group, ctypes.byref(count), None))
     array = (ctypes.c_void_p * count.value)()
     check(zet.zetMetricGet(group, ctypes.byref(count), array))
+    return [each or 0 for each in array]
+
+
+def programmable_handles(device: int) -> list[int]:
+    count = ctypes.c_uint32()
+    check(zet.zetMetricProgrammableGetExp(device, ctypes.byref(count), None))
+    array = (ctypes.c_void_p * count.value)()
+    check(zet.zetMetricProgrammableGetExp(device, ctypes.byref(count), array))
+    return [each or 0 for each in array]
+
+
+def metric_properties(group: int) -> list[zet.zet_metric_properties_t]:
     found = []
-    for metric in array:
+    for metric in metrics_of(group):
         found.append(zet.zet_metric_properties_t())
         check(zet.zetMetricGetProperties(metric, ctypes.byref(found[-1])))
     return found
@@ -43,6 +56,8 @@ def metric_properties(group: int) -> list[zet.zet_metric_properties_t]:
 def number(value: zet.zet_typed_value_t) -> float:
     if value.type == zet.ZET_VALUE_TYPE_FLOAT32:
         return float(value.value.fp32)
+    if value.type == zet.ZET_VALUE_TYPE_FLOAT64:
+        return float(value.value.fp64)
     assert value.type == zet.ZET_VALUE_TYPE_UINT64
     return int(value.value.ui64)
 
@@ -75,6 +90,7 @@ class Metrics(KernelBench):
     @staticmethod
     def find(device: int) -> dict[tuple[str, int], int]:
         found = {}
+        programmable_handles(device)
         for handle in group_handles(device):
             metric_properties(handle)
             properties = group_properties(handle)

@@ -45,12 +45,6 @@ def test_handles_are_the_same_each_time(metrics: Metrics) -> None:
     assert group_handles(metrics.device) == group_handles(metrics.device)
 
 
-def test_no_metric_is_programmable(metrics: Metrics) -> None:
-    count = ctypes.c_uint32(5)
-    check(zet.zetMetricProgrammableGetExp(metrics.device, ctypes.byref(count), None))
-    assert count.value == 0
-
-
 def test_chained_structs_are_filled(metrics: Metrics) -> None:
     kind = zet.zet_metric_group_type_exp_t(type=0)
     clock = zet.zet_metric_global_timestamps_resolution_exp_t(pNext=ctypes.addressof(kind))
@@ -59,7 +53,8 @@ def test_chained_structs_are_filled(metrics: Metrics) -> None:
     check(zet.zetMetricGroupGetProperties(group, ctypes.byref(properties)))
     assert clock.timerResolution == 10**9
     assert clock.timestampValidBits == 60
-    assert kind.type == zet.ZET_METRIC_GROUP_TYPE_EXP_FLAG_OTHER
+    marked = zet.ZET_METRIC_GROUP_TYPE_EXP_FLAG_MARKER
+    assert kind.type == zet.ZET_METRIC_GROUP_TYPE_EXP_FLAG_OTHER | marked
 
 
 def test_groups_of_one_domain_cannot_be_active_together(metrics: Metrics) -> None:

@@ -10,8 +10,17 @@ import json
 
 from groundstate import ze, zet
 from groundstate.driver.api import Failure, handler, read_u64, write_u64
+from groundstate.driver.metrics.created import group_of
 from groundstate.driver.metrics.groups import groups
-from groundstate.driver.metrics.table import GROUPS, NAMES, Group, events_of, processor_groups
+from groundstate.driver.metrics.programmable import by_name, check_values, made_of
+from groundstate.driver.metrics.table import (
+    GROUPS,
+    NAMES,
+    Group,
+    Metric,
+    events_of,
+    processor_groups,
+)
 from groundstate.driver.metrics.values import calculate_sets, check_size, report_bytes
 
 FORMAT = "groundstate metrics 1"
@@ -20,13 +29,17 @@ FORMAT = "groundstate metrics 1"
 def _head(group: Group) -> bytes:
     first, count = group.words
     words = NAMES[first : first + count]
-    said = {
+    said: dict[str, object] = {
         "format": FORMAT,
         "group": group.name,
         "sampling": group.sampling,
         "words": words,
         "metrics": [metric.name for metric in group.metrics],
     }
+    if group.is_created:
+        made = [metric for metric in group.metrics if metric.recipe]
+        said["recipes"] = [[metric.name, *(metric.recipe or ())] for metric in made]
+        said["domain"] = group.domain
     return json.dumps(said).encode() + b"\n"
 
 
@@ -77,19 +90,48 @@ def zetMetricGroupCalculateMetricExportDataExp(
     calculate_sets(group, type, raw, answers)
 
 
-def _metrics(head: bytes) -> list[str]:
-    """The names of metrics that exported data begin with."""
+def _said(head: bytes) -> dict[str, object]:
+    """What exported data begin with."""
     try:
         said = json.loads(head)
     except (ValueError, RecursionError):
-        return []
-    names = said.get("metrics") if isinstance(said, dict) else None
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _metrics(said: dict[str, object]) -> list[str]:
+    names = said.get("metrics")
     return [each for each in names if isinstance(each, str)] if isinstance(names, list) else []
+
+
+def _created(said: dict[str, object]) -> Group | None:
+    """The group that a program has made, made once more."""
+    recipes = said.get("recipes")
+    if not isinstance(recipes, list):
+        return None
+    try:
+        sampling, domain = int(str(said["sampling"])), int(str(said["domain"]))
+        made = [_metric(domain, *recipe) for recipe in recipes]
+        return group_of(str(said["group"]), "", sampling, domain, made)
+    except (KeyError, TypeError, ValueError, OverflowError, Failure):
+        return None
+
+
+def _metric(domain: int, name: str, programmable: str, values: list[int]) -> Metric:
+    found = by_name()[programmable]
+    wanted = [int(each) for each in values]
+    if len(wanted) != len(found.parameters) or found.source != domain:
+        raise ValueError(programmable)
+    check_values("zetMetricGroupCalculateMetricExportDataExp", found, wanted)
+    return made_of(found, wanted, str(name), "")
 
 
 def _group_of(head: bytes) -> Group:
     """The group that exported data name. What they say is compared and never trusted."""
-    for group in (*GROUPS, *processor_groups(events_of(_metrics(head)))):
+    said = _said(head)
+    known = (*GROUPS, *processor_groups(events_of(_metrics(said))))
+    created = _created(said)
+    for group in (*known, created) if created else known:
         if _head(group) == head:
             return group
     raise Failure(

@@ -39,7 +39,7 @@ class Listed(NamedTuple):
 _lock = threading.Lock()
 _of_device: dict[int, tuple[int, ...]] = {}
 groups: Handles[Listed] = Handles("zet_metric_group_handle_t")
-_metrics: Handles[Metric] = Handles("zet_metric_handle_t")
+all_metrics: Handles[Metric] = Handles("zet_metric_handle_t")
 _switched: dict[int, bool] = {}
 """Devices for which a program has enabled or disabled metrics."""
 
@@ -48,12 +48,12 @@ def _list(device: Device) -> tuple[int, ...]:
     """The handles of a device's groups, made when somebody first asks. They stay."""
     with _lock:
         if device.handle not in _of_device:
-            known = _known() if device.gpu is None else ()
+            known = known_groups() if device.gpu is None else ()
             _of_device[device.handle] = tuple(_add(device, group) for group in known)
         return _of_device[device.handle]
 
 
-def _known() -> list[Group]:
+def known_groups() -> list[Group]:
     found = (*GROUPS, *processor_groups(native.processor_events()))
     return sorted(found, key=lambda group: group.sampling != TIME)
 
@@ -62,7 +62,7 @@ def _add(device: Device, group: Group) -> int:
     words = group.words
     handle = native.metric_group_new(device.handle, group.sampling, group.domain, *words)
     metrics = tuple(native.object_new("zet_metric_handle_t") for _ in group.metrics)
-    _metrics.update(zip(metrics, group.metrics, strict=True))
+    all_metrics.update(zip(metrics, group.metrics, strict=True))
     groups[handle] = Listed(group, device, metrics)
     return handle
 
@@ -147,15 +147,23 @@ def _fill_chain(address: int | None, group: Group) -> None:
             clock.timestampValidBits = TIMESTAMP_BITS
         elif stype == zet.ZET_STRUCTURE_TYPE_METRIC_GROUP_TYPE_EXP:
             kind = zet.zet_metric_group_type_exp_t.from_address(at)
-            kind.type = zet.ZET_METRIC_GROUP_TYPE_EXP_FLAG_OTHER
+            kind.type = _kind(group)
         elif stype == zet.ZET_STRUCTURE_TYPE_METRIC_SOURCE_ID_EXP:
             source = zet.zet_metric_source_id_exp_t.from_address(at)
             source.sourceId = group.domain
 
 
+def _kind(group: Group) -> int:
+    has_markers = group.sampling & TIME
+    marker = zet.ZET_METRIC_GROUP_TYPE_EXP_FLAG_MARKER if has_markers else 0
+    if group.is_created:
+        return marker | zet.ZET_METRIC_GROUP_TYPE_EXP_FLAG_USER_CREATED
+    return marker | zet.ZET_METRIC_GROUP_TYPE_EXP_FLAG_OTHER
+
+
 @handler
 def zetMetricGetProperties(hMetric: int, pProperties: int) -> None:
-    metric = _metrics[hMetric]
+    metric = all_metrics[hMetric]
     properties = zet.zet_metric_properties_t.from_address(pProperties)
     write_text(properties, "name", metric.name)
     write_text(properties, "description", metric.description)
@@ -164,13 +172,6 @@ def zetMetricGetProperties(hMetric: int, pProperties: int) -> None:
     properties.tierNumber = metric.tier
     properties.metricType = metric.type
     properties.resultType = metric.result
-
-
-@handler
-def zetMetricProgrammableGetExp(hDevice: int, pCount: int, phMetricProgrammables: int) -> None:
-    """None: what is counted has no parameters."""
-    del hDevice
-    answer_list(pCount, phMetricProgrammables, ())
 
 
 # --- Groups beside each other ---------------------------------------------------------------------

@@ -40,6 +40,10 @@ class Metric(NamedTuple):
     type: int = zet.ZET_METRIC_TYPE_EVENT
     result: int = zet.ZET_VALUE_TYPE_UINT64
     tier: int = 1
+    word: str = ""
+    """Which of `gs_metric_counts` it is, if it is one."""
+    recipe: tuple[str, tuple[int, ...]] | None = None
+    """If a program has made it: the programmable metric, and its parameters (programmable.py)."""
 
 
 class Group(NamedTuple):
@@ -53,6 +57,8 @@ class Group(NamedTuple):
     """The first and the last word of its reports, by the names of `gs_metric_counts`."""
     last: str
     metrics: tuple[Metric, ...]
+    is_created: bool = False
+    """By a program (created.py)."""
 
     @property
     def words(self) -> tuple[int, int]:
@@ -77,7 +83,14 @@ def _count(
 ) -> Metric:
     type_ = zet.ZET_METRIC_TYPE_DURATION if units == "ns" else zet.ZET_METRIC_TYPE_EVENT
     return Metric(
-        name, description, units, lambda report: report.counts[word], component, type_, tier=2
+        name,
+        description,
+        units,
+        lambda report: report.counts[word],
+        component,
+        type_,
+        tier=2,
+        word=word,
     )
 
 
@@ -98,7 +111,7 @@ def _in_nanosecond(*words: str) -> Callable[[Report], float]:
     return value
 
 
-_TIMES = (
+TIMES = (
     Metric(
         "GpuTime",
         "Time from the beginning of the report to its end.",
@@ -124,7 +137,7 @@ _TIMES = (
         zet.ZET_METRIC_TYPE_TIMESTAMP,
     ),
 )
-_MARKER = Metric(
+MARKER = Metric(
     "StreamMarker",
     "The value of the marker that ended the report, or 0.",
     "",
@@ -260,7 +273,7 @@ _MEMORY = (
 
 
 def _of_code(name: str, about: str, sampling: int, metrics: tuple[Metric, ...]) -> Group:
-    times = (*_TIMES, _MARKER) if sampling == TIME else _TIMES
+    times = (*TIMES, MARKER) if sampling == TIME else TIMES
     first, last = "counted_kernels", "branches"
     return Group(name, about, sampling, OF_CODE, first, last, (*times, *metrics))
 
@@ -273,11 +286,11 @@ GROUPS: tuple[Group, ...] = (
         OF_DEVICE,
         "kernels",
         "compile_time",
-        (*_TIMES, _MARKER, *_WORK, *_COMPILING),
+        (*TIMES, MARKER, *_WORK, *_COMPILING),
     ),
     _of_code("Instructions", INSTRUCTIONS, TIME, _INSTRUCTIONS),
     _of_code("MemoryAccess", MEMORY, TIME, _MEMORY),
-    Group("ComputeBasic", BASIC, EVENT, OF_DEVICE, "kernels", "wait_time", (*_TIMES, *_WORK)),
+    Group("ComputeBasic", BASIC, EVENT, OF_DEVICE, "kernels", "wait_time", (*TIMES, *_WORK)),
     _of_code("Instructions", INSTRUCTIONS, EVENT, _INSTRUCTIONS),
     _of_code("MemoryAccess", MEMORY, EVENT, _MEMORY),
 )
@@ -288,7 +301,7 @@ PROCESSOR = (
     "What the system counts of threads while they run kernels, copies and fills, outside of the "
     "kernel of the system (perf_event_open)."
 )
-_EVENTS = (
+PROCESSOR_EVENTS = (
     ("CpuCycles", "Clock cycles.", "cycles"),
     ("CpuInstructions", "Instructions of the CPU.", "cpu_instructions"),
     ("CacheReferences", "Accesses of the last-level cache.", "cache_references"),
@@ -306,18 +319,18 @@ def processor_groups(events: int) -> tuple[Group, ...]:
     """The groups of what the system counts: events that it does not count are not in them."""
     metrics = tuple(
         _count(name, about, word, component="Processor")
-        for number, (name, about, word) in enumerate(_EVENTS)
+        for number, (name, about, word) in enumerate(PROCESSOR_EVENTS)
         if events >> number & 1
     )
     if not metrics:
         return ()
-    facts = (OF_PROCESSOR, _EVENTS[0][2], _EVENTS[-1][2])
+    facts = (OF_PROCESSOR, PROCESSOR_EVENTS[0][2], PROCESSOR_EVENTS[-1][2])
     return (
-        Group("Processor", PROCESSOR, TIME, *facts, (*_TIMES, _MARKER, *metrics)),
-        Group("Processor", PROCESSOR, EVENT, *facts, (*_TIMES, *metrics)),
+        Group("Processor", PROCESSOR, TIME, *facts, (*TIMES, MARKER, *metrics)),
+        Group("Processor", PROCESSOR, EVENT, *facts, (*TIMES, *metrics)),
     )
 
 
 def events_of(names: list[str]) -> int:
     """The events whose metrics are among these."""
-    return sum(1 << number for number, each in enumerate(_EVENTS) if each[0] in names)
+    return sum(1 << number for number, each in enumerate(PROCESSOR_EVENTS) if each[0] in names)

@@ -53,6 +53,8 @@ def _packed(metric: Metric, value: float) -> bytes:
     """A `zet_typed_value_t`."""
     if metric.result == zet.ZET_VALUE_TYPE_FLOAT32:
         return struct.pack("=Iif4x", metric.result, 0, value)
+    if metric.result == zet.ZET_VALUE_TYPE_FLOAT64:
+        return struct.pack("=Iid", metric.result, 0, value)
     return struct.pack("=IiQ", metric.result, 0, int(value) & _NO_LIMIT)
 
 
