@@ -67,9 +67,32 @@ NUMBERS = (
     Numbers(
         "gs_metric_source",
         "GS_METRICS_OF_",
-        ("DEVICE", "CODE", "PROCESSOR"),
+        ("DEVICE", "CODE", "PROCESSOR", "COMMANDS", "WORKERS"),
         "What counts for a metric group, which is its domain, too: the driver, compiled code, or "
-        "the system.",
+        "the system; or what tracers hear of.",
+    ),
+    Numbers(
+        "gs_trace_kind",
+        "GS_TRACE_",
+        (
+            "TRACE_BEGIN",
+            "TRACE_END",
+            "KERNEL_BEGIN",
+            "KERNEL_END",
+            "KERNEL_ITEMS",
+            "COPY_BEGIN",
+            "COPY_END",
+            "COPY_BYTES",
+            "FILL_BEGIN",
+            "FILL_END",
+            "FILL_BYTES",
+            "WAIT_BEGIN",
+            "WAIT_END",
+            "MARKER",
+            "WORKER_BEGIN",
+            "WORKER_END",
+        ),
+        "What a tracer hears of; from WORKER_BEGIN on, of workers.",
     ),
     Numbers(
         "gs_profile_kind",
@@ -509,6 +532,16 @@ STRUCTS = (
             Field("start", "uint64_t", "of what was counted, in the device's timestamps"),
             Field("end", "uint64_t"),
             Field("workers", "uint64_t", "of the device"),
+        ),
+    ),
+    Struct(
+        "gs_trace_record",
+        "What tracers read, one after the other.",
+        (
+            Field("time", "uint64_t", "in the device's timestamps"),
+            Field("value", "uint64_t", "depends on the kind"),
+            Field("device", "uint64_t", "the handle of the device whose queue or worker it was"),
+            Field("kind", "uint64_t", "gs_trace_kind"),
         ),
     ),
     Struct(

@@ -96,12 +96,35 @@ enum { GS_ACTIVITY_LINE = 64 };
 /* Arguments of a launch that a profile keeps. */
 enum { GS_PROFILE_POINTERS = 8 };
 
-/* What counts for a metric group, which is its domain, too: the driver, compiled code, or the system. */
+/* What counts for a metric group, which is its domain, too: the driver, compiled code, or the system; or what
+ * tracers hear of. */
 typedef enum gs_metric_source {
     GS_METRICS_OF_DEVICE = 0,
     GS_METRICS_OF_CODE = 1,
     GS_METRICS_OF_PROCESSOR = 2,
+    GS_METRICS_OF_COMMANDS = 3,
+    GS_METRICS_OF_WORKERS = 4,
 } gs_metric_source;
+
+/* What a tracer hears of; from WORKER_BEGIN on, of workers. */
+typedef enum gs_trace_kind {
+    GS_TRACE_TRACE_BEGIN = 0,
+    GS_TRACE_TRACE_END = 1,
+    GS_TRACE_KERNEL_BEGIN = 2,
+    GS_TRACE_KERNEL_END = 3,
+    GS_TRACE_KERNEL_ITEMS = 4,
+    GS_TRACE_COPY_BEGIN = 5,
+    GS_TRACE_COPY_END = 6,
+    GS_TRACE_COPY_BYTES = 7,
+    GS_TRACE_FILL_BEGIN = 8,
+    GS_TRACE_FILL_END = 9,
+    GS_TRACE_FILL_BYTES = 10,
+    GS_TRACE_WAIT_BEGIN = 11,
+    GS_TRACE_WAIT_END = 12,
+    GS_TRACE_MARKER = 13,
+    GS_TRACE_WORKER_BEGIN = 14,
+    GS_TRACE_WORKER_END = 15,
+} gs_trace_kind;
 
 /* What a record of a profile is about. */
 typedef enum gs_profile_kind {
@@ -742,6 +765,19 @@ _Static_assert(offsetof(gs_metric_report, marker) == 0, "gs_metric_report.marker
 _Static_assert(offsetof(gs_metric_report, start) == 8, "gs_metric_report.start is at 8");
 _Static_assert(offsetof(gs_metric_report, end) == 16, "gs_metric_report.end is at 16");
 _Static_assert(offsetof(gs_metric_report, workers) == 24, "gs_metric_report.workers is at 24");
+
+/* What tracers read, one after the other. */
+typedef struct gs_trace_record {
+    uint64_t time; /* 0: in the device's timestamps */
+    uint64_t value; /* 8: depends on the kind */
+    uint64_t device; /* 16: the handle of the device whose queue or worker it was */
+    uint64_t kind; /* 24: gs_trace_kind */
+} gs_trace_record;
+_Static_assert(sizeof(gs_trace_record) == 32, "gs_trace_record has 32 bytes");
+_Static_assert(offsetof(gs_trace_record, time) == 0, "gs_trace_record.time is at 0");
+_Static_assert(offsetof(gs_trace_record, value) == 8, "gs_trace_record.value is at 8");
+_Static_assert(offsetof(gs_trace_record, device) == 16, "gs_trace_record.device is at 16");
+_Static_assert(offsetof(gs_trace_record, kind) == 24, "gs_trace_record.kind is at 24");
 
 /* What a process does on its devices: the head of the page that others read. */
 typedef struct gs_activity_head {

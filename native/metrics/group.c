@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "metrics/processor.h"
+#include "objects/event.h"
 #include "threads/lock.h"
 #include "threads/wait.h"
 
@@ -160,7 +161,9 @@ ze_result_t gs_metric_group_check(enum gs_function function, const gs_metric_gro
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: the metric group is one of another device", name);
     if (!(group->sampling & sampling))
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: the metric group is not %s (samplingType)", name,
-                       sampling == ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_TIME_BASED ? "time-based" : "event-based");
+                       sampling == ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_TIME_BASED    ? "time-based"
+                       : sampling == ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_EVENT_BASED ? "event-based"
+                                                                                     : "one for tracers");
     return ZE_RESULT_SUCCESS;
 }
 
@@ -168,6 +171,15 @@ ze_result_t gs_metric_group_check_active(enum gs_function function, const gs_met
     if (group->is_active)
         return ZE_RESULT_SUCCESS;
     return gs_fail(ZE_RESULT_NOT_READY, "%s: the metric group is not active (zetContextActivateMetricGroups)",
+                   gs_function_names[function]);
+}
+
+ze_result_t gs_metric_event_check(enum gs_function function, const gs_event *event) {
+    if (event == NULL || (event->pool != NULL && event->mode == GS_EVENT_PLAIN &&
+                          (event->pool->flags & ZE_EVENT_POOL_FLAG_HOST_VISIBLE)))
+        return ZE_RESULT_SUCCESS;
+    return gs_fail(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT,
+                   "%s: hNotificationEvent must be of a pool with ZE_EVENT_POOL_FLAG_HOST_VISIBLE, and not counter-based",
                    gs_function_names[function]);
 }
 

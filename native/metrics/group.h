@@ -6,6 +6,8 @@
 #include "metrics/counts.h"
 #include "objects/device.h"
 
+struct gs_event;
+
 typedef struct gs_metric_group {
     gs_object object;
     gs_device *device;
@@ -29,6 +31,8 @@ bool gs_counts_instructions(const gs_device *device);
 /* Whether a group may be used by something of a context, for a device: NOT_READY if it is not active. */
 ze_result_t gs_metric_group_check(enum gs_function function, const gs_metric_group *group, const gs_context *context,
                                   const gs_device *device, uint32_t sampling);
+/* Whether an event, which may be NULL, can tell of data. */
+ze_result_t gs_metric_event_check(enum gs_function function, const struct gs_event *event);
 ze_result_t gs_metric_group_check_active(enum gs_function function, const gs_metric_group *group);
 
 #endif

@@ -181,6 +181,26 @@ static gs_sampler *make_sampler(gs_metric_group *group, gs_event *event, const z
     return sampler;
 }
 
+GS_STATIC_LOCK(lock, GS_SHORT_LOCK)
+static gs_metric_streamer *all; /* that are open */
+
+static void list(gs_metric_streamer *streamer) {
+    gs_lock(&lock);
+    streamer->next = all;
+    all = streamer;
+    gs_unlock(&lock);
+}
+
+static void unlist(gs_metric_streamer *streamer) {
+    gs_lock(&lock);
+    for (gs_metric_streamer **at = &all; *at != NULL; at = &(*at)->next)
+        if (*at == streamer) {
+            *at = streamer->next;
+            break;
+        }
+    gs_unlock(&lock);
+}
+
 static void release(gs_object *object) {
     gs_metric_streamer *streamer = (gs_metric_streamer *)object;
     free_sampler(streamer->sampler);
@@ -201,11 +221,9 @@ ze_result_t gs_zetMetricStreamerOpen(zet_context_handle_t hContext, zet_device_h
     if (result != ZE_RESULT_SUCCESS)
         return result;
     gs_event *event = (gs_event *)hNotificationEvent;
-    if (event != NULL && (event->pool == NULL || event->mode != GS_EVENT_PLAIN ||
-                          !(event->pool->flags & ZE_EVENT_POOL_FLAG_HOST_VISIBLE)))
-        return gs_fail(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT,
-                       "zetMetricStreamerOpen: hNotificationEvent must be of a pool with ZE_EVENT_POOL_FLAG_HOST_VISIBLE, and "
-                       "not counter-based");
+    result = gs_metric_event_check(function, event);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
     desc->samplingPeriod = at_least(desc->samplingPeriod, LEAST_PERIOD);
     desc->notifyEveryNReports = at_least(desc->notifyEveryNReports, 1);
     if (desc->notifyEveryNReports > MOST_REPORTS)
@@ -227,6 +245,7 @@ ze_result_t gs_zetMetricStreamerOpen(zet_context_handle_t hContext, zet_device_h
     gs_object_hold(streamer->context);
     group->users++;
     gs_object_complete(streamer, streamer->context);
+    list(streamer);
     *phMetricStreamer = (zet_metric_streamer_handle_t)streamer;
     return ZE_RESULT_SUCCESS;
 }
@@ -243,6 +262,7 @@ ze_result_t gs_zetMetricStreamerClose(zet_metric_streamer_handle_t hMetricStream
         pthread_cond_wait(&sampler->changed, &sampler->lock.mutex);
     gs_unlock(&sampler->lock);
     gs_metric_group *group = streamer->group;
+    unlist(streamer);
     if (gs_object_close(streamer))
         group->users--;
     return ZE_RESULT_SUCCESS;
@@ -287,4 +307,22 @@ void gs_metric_streamer_mark(gs_metric_streamer *streamer, uint32_t value) {
         take_reports(sampler, value, gs_timestamp(), 1);
     gs_unlock(&sampler->lock);
     signal_if_due(sampler);
+}
+
+/* The streamer after one, of those of a group; held. */
+static gs_metric_streamer *next_of(const gs_metric_group *group, const gs_metric_streamer *before) {
+    gs_lock(&lock);
+    gs_metric_streamer *each = before != NULL ? before->next : all;
+    while (each != NULL && (each->group != group || !gs_object_try_hold(each)))
+        each = each->next;
+    gs_unlock(&lock);
+    return each;
+}
+
+void gs_metric_streamers_mark(const gs_metric_group *group, uint32_t value) {
+    for (gs_metric_streamer *streamer = next_of(group, NULL), *next; streamer != NULL; streamer = next) {
+        gs_metric_streamer_mark(streamer, value);
+        next = next_of(group, streamer);
+        gs_object_drop(streamer);
+    }
 }

@@ -15,6 +15,7 @@
 #include "abi/abi.h"
 #include "memory/memory_file.h"
 #include "metrics/processor.h"
+#include "metrics/tracer.h"
 #include "threads/fork.h"
 #include "threads/lock.h"
 #include "threads/wait.h"
@@ -190,6 +191,8 @@ void gs_activity_begin(gs_activity work) {
     enter(meter(record, record->all_offset), record->workers, now);
     if (work.copies)
         enter(meter(record, record->copies_offset), record->workers, now);
+    if (work.counts != NULL && gs_is_traced())
+        gs_trace_worker(work.counts, true);
     if (work.counts != NULL && gs_processor_is_counted())
         gs_processor_begin();
 }
@@ -207,6 +210,8 @@ void gs_activity_end(void) {
     if (work.counts != NULL) {
         GS_COUNT(work.counts, busy_time, now - work.since);
         gs_processor_end(work.counts);
+        if (gs_is_traced())
+            gs_trace_worker(work.counts, false);
     }
 }
 

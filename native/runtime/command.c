@@ -14,6 +14,7 @@
 #include "memory/page.h"
 #include "metrics/query.h"
 #include "metrics/streamer.h"
+#include "metrics/tracer.h"
 #include "objects/external_semaphore.h"
 #include "objects/mutable.h"
 #include "runtime/launch.h"
@@ -32,6 +33,7 @@ bool gs_command_is_short(const gs_command *command) {
     case GS_BEGIN_METRIC_QUERY:
     case GS_END_METRIC_QUERY:
     case GS_MARK_METRICS:
+    case GS_MARK_GROUP:
         return true;
     case GS_COPY:
         return command->copy.size <= SHORT_BYTES;
@@ -141,6 +143,9 @@ void gs_command_perform(const gs_command *command, gs_device *device) {
     case GS_MARK_METRICS:
         gs_metric_streamer_mark(command->mark.streamer, command->mark.value);
         break;
+    case GS_MARK_GROUP:
+        gs_metric_group_mark(command->mark_group.group, command->mark_group.value);
+        break;
     case GS_NOTHING:
     case GS_SIGNAL_SEMAPHORES:
     case GS_WAIT_SEMAPHORES:
@@ -190,6 +195,9 @@ bool gs_command_copy_contents(gs_command *copy, const gs_command *original) {
     case GS_MARK_METRICS:
         gs_object_hold(copy->mark.streamer);
         return true;
+    case GS_MARK_GROUP:
+        gs_object_hold(copy->mark_group.group);
+        return true;
     case GS_LAUNCH:
         copy->launch = gs_launch_copy(original->launch);
         return copy->launch != NULL;
@@ -229,6 +237,8 @@ void gs_command_release(gs_command *command) {
         gs_object_drop(command->query_object);
     } else if (command->operation == GS_MARK_METRICS) {
         gs_object_drop(command->mark.streamer);
+    } else if (command->operation == GS_MARK_GROUP) {
+        gs_object_drop(command->mark_group.group);
     } else if (gs_command_has_semaphores(command)) {
         gs_semaphores_drop(command);
     } else if (command->operation == GS_LAUNCH) {

@@ -21,6 +21,7 @@ typedef enum gs_operation {
     GS_BEGIN_METRIC_QUERY,
     GS_END_METRIC_QUERY,
     GS_MARK_METRICS,
+    GS_MARK_GROUP,
     GS_RUN_BUFFERS,
 } gs_operation;
 
@@ -102,6 +103,10 @@ typedef struct gs_command {
             struct gs_metric_streamer *streamer; /* held */
             uint32_t value;
         } mark;
+        struct {
+            struct gs_metric_group *group; /* held */
+            uint32_t value;
+        } mark_group;
         struct {
             struct gs_semaphore **all; /* held */
             uint32_t count;

@@ -7,6 +7,7 @@
 #include "faults/fault.h"
 #include "faults/lost_context.h"
 #include "metrics/counts.h"
+#include "metrics/tracer.h"
 #include "objects/device_kind.h"
 #include "objects/external_semaphore.h"
 #include "objects/list.h"
@@ -58,12 +59,14 @@ static bool wait_for_targets(gs_queue *queue, const gs_command *command) {
         queue->waits = true;
         gs_queue_counts *counts = gs_metrics_are_active() ? gs_queue_counts_now(queue) : NULL;
         uint64_t start = counts != NULL ? gs_clock(CLOCK_MONOTONIC) : 0;
+        gs_traced traced = gs_trace_begin(counts, NULL);
         for (uint32_t each = 0; each < command->target_count && !lost; each++)
             while (!lost && gs_target_wait(&command->targets[each], LOOK_UP, false) != GS_WAIT_DONE)
                 lost = gs_context_is_lost(queue->context);
         queue->waits = false;
         if (counts != NULL)
             GS_COUNT(counts, wait_time, gs_clock(CLOCK_MONOTONIC) - start);
+        gs_trace_end(counts, NULL, traced);
         if (checked)
             gs_host_wait_end(&wait);
     }
@@ -115,6 +118,7 @@ bool gs_command_work(gs_queue *queue, const gs_command *command) {
     uint64_t start = counts != NULL || is_profiled ? gs_clock(CLOCK_MONOTONIC) : 0;
     if (is_profiled)
         gs_profile_queue(queue);
+    gs_traced traced = gs_trace_begin(counts, command);
     gs_activity_begin((gs_activity){.record = record, .copies = queue->ordinal != GS_ORDINAL_COMPUTE, .counts = counts});
     if (device->kind != NULL && record != NULL)
         device->kind->perform(device, queue->context, command);
@@ -125,6 +129,7 @@ bool gs_command_work(gs_queue *queue, const gs_command *command) {
         gs_count_command(counts, command, gs_clock(CLOCK_MONOTONIC) - start);
     if (is_profiled)
         gs_profile_command(command, queue, start);
+    gs_trace_end(counts, command, traced);
     if (opens)
         gs_device_memory_close();
     gs_gate_leave();

@@ -74,10 +74,31 @@ METRIC_SOURCES = (
     "device",
     "code",
     "processor",
+    "commands",
+    "workers",
 )
 """What counts for a metric group, which is its domain, too: the driver, compiled code, or the
-system.
+system; or what tracers hear of.
 """
+TRACE_KINDS = (
+    "trace_begin",
+    "trace_end",
+    "kernel_begin",
+    "kernel_end",
+    "kernel_items",
+    "copy_begin",
+    "copy_end",
+    "copy_bytes",
+    "fill_begin",
+    "fill_end",
+    "fill_bytes",
+    "wait_begin",
+    "wait_end",
+    "marker",
+    "worker_begin",
+    "worker_end",
+)
+"""What a tracer hears of; from WORKER_BEGIN on, of workers."""
 PROFILE_KINDS = (
     "nothing",
     "function",
@@ -858,6 +879,24 @@ class MetricReport(ctypes.Structure):
 
 
 assert ctypes.sizeof(MetricReport) == 32
+
+
+class TraceRecord(ctypes.Structure):
+    """`gs_trace_record`: what tracers read, one after the other."""
+
+    time: int
+    value: int
+    device: int
+    kind: int
+    _fields_ = (
+        ("time", ctypes.c_uint64),
+        ("value", ctypes.c_uint64),
+        ("device", ctypes.c_uint64),
+        ("kind", ctypes.c_uint64),
+    )
+
+
+assert ctypes.sizeof(TraceRecord) == 32
 
 
 class ActivityHead(ctypes.Structure):

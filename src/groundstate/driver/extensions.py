@@ -34,9 +34,7 @@ NOT_ADVERTISED: dict[str, str] = {
     "ZE_experimental_rtas_builder": "for hardware that traces rays",
     "ZE_extension_rtas": "for hardware that traces rays",
     "ZET_experimental_api_tracing": "the loader traces calls; its layer is for all drivers",
-    "ZET_experimental_metric_tracer": "there are queries and streamers",
     "ZET_experimental_metric_export_memory": "reports are read; they lie in no buffer of a device",
-    "ZET_experimental_metric_group_marker": "markers belong to streamers",
 }
 """Every other extension of the specification, and why the driver does not advertise it."""
 
@@ -379,6 +377,26 @@ def _of_tools() -> tuple[Extension, ...]:
             zet.ZET_METRICS_RUNTIME_ENABLE_DISABLE_EXP_NAME,
             zet.ZET_METRICS_RUNTIME_ENABLE_DISABLE_EXP_VERSION_1_0,
             functions=("zetDeviceEnableMetricsExp", "zetDeviceDisableMetricsExp"),
+        ),
+        Extension(
+            zet.ZET_METRIC_GROUP_MARKER_EXP_NAME,
+            zet.ZET_METRIC_GROUP_MARKER_EXP_VERSION_1_0,
+            functions=("zetCommandListAppendMarkerExp",),
+        ),
+        Extension(
+            zet.ZET_METRICS_TRACER_EXP_NAME,
+            zet.ZET_METRIC_TRACER_EXP_VERSION_1_0,
+            functions=(
+                "zetMetricTracerCreateExp",
+                "zetMetricTracerDestroyExp",
+                "zetMetricTracerEnableExp",
+                "zetMetricTracerDisableExp",
+                "zetMetricTracerReadDataExp",
+                "zetMetricTracerDecodeExp",
+                "zetMetricDecoderCreateExp",
+                "zetMetricDecoderDestroyExp",
+                "zetMetricDecoderGetDecodableMetricsExp",
+            ),
         ),
         Extension(
             zet.ZET_PROGRAMMABLE_METRICS_EXP_NAME,

@@ -78,6 +78,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_processor_events": (_U32, (_P,)),
     "gs_metric_group_open": (_BOOL, (_P,)),
     "gs_metric_group_close": (None, (_P, _U32, _U32, _U32)),
+    "gs_metric_tracer_sources": (_U32, (_P, _P)),
     "gs_metrics_are_used": (_BOOL, (_P,)),
     "gs_is_handle": (_BOOL, (_P, ctypes.c_char_p)),
     "gs_event_pool_flags": (_U32, (_P,)),
@@ -311,6 +312,12 @@ def metric_group_open(group: int) -> bool:
 def metric_group_close(group: int, domain: int, first: int, count: int) -> None:
     """Ends that: it has a domain and words, and can be active."""
     _call("gs_metric_group_close", group, domain, first, count)
+
+
+def metric_tracer_sources(tracer: int) -> tuple[int, int]:
+    """Which sources a tracer has, as bits from that of commands on, and its device's handle."""
+    device = ctypes.c_void_p()
+    return _call("gs_metric_tracer_sources", tracer, ctypes.byref(device)), device.value or 0
 
 
 def processor_events() -> int:

@@ -10,6 +10,7 @@ from tests.conftest import check, last_error
 from tests.driver.metrics.support import (
     EVENT,
     TIME,
+    TRACE,
     Metrics,
     begin,
     calculate,
@@ -22,9 +23,9 @@ from tests.driver.metrics.support import (
 from tests.driver.support import finish, global_timestamps, handles
 
 
-def test_groups_are_there_for_streamers_and_for_queries(metrics: Metrics) -> None:
+def test_groups_are_there_for_each_kind_of_sampling(metrics: Metrics) -> None:
     kinds = [group_properties(each).samplingType for each in group_handles(metrics.device)]
-    assert set(kinds) == {TIME, EVENT}
+    assert set(kinds) == {TIME, EVENT, TRACE}
     assert ("ComputeBasic", TIME) in metrics.groups
     assert ("ComputeBasic", EVENT) in metrics.groups
 

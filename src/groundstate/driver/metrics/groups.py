@@ -21,6 +21,7 @@ from groundstate.driver.api import (
     write_u32,
 )
 from groundstate.driver.metrics.table import GROUPS, TIME, Group, Metric, processor_groups
+from groundstate.driver.metrics.traces import COMMANDS, TRACES
 from groundstate.driver.platform import Device
 
 TIMER_RESOLUTION = 1_000_000_000
@@ -55,7 +56,7 @@ def _list(device: Device) -> tuple[int, ...]:
 
 def known_groups() -> list[Group]:
     found = (*GROUPS, *processor_groups(native.processor_events()))
-    return sorted(found, key=lambda group: group.sampling != TIME)
+    return [*sorted(found, key=lambda group: group.sampling != TIME), *TRACES]
 
 
 def _add(device: Device, group: Group) -> int:
@@ -154,7 +155,7 @@ def _fill_chain(address: int | None, group: Group) -> None:
 
 
 def _kind(group: Group) -> int:
-    has_markers = group.sampling & TIME
+    has_markers = group.sampling & TIME or group is COMMANDS
     marker = zet.ZET_METRIC_GROUP_TYPE_EXP_FLAG_MARKER if has_markers else 0
     if group.is_created:
         return marker | zet.ZET_METRIC_GROUP_TYPE_EXP_FLAG_USER_CREATED

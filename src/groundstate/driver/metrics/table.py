@@ -63,17 +63,20 @@ class Group(NamedTuple):
     @property
     def words(self) -> tuple[int, int]:
         """The number of the first word, and how many there are."""
+        if self.sampling == TRACE:
+            return 0, 0
         first, last = (offset_of(MetricCounts, each) // WORD for each in (self.first, self.last))
         return first, last - first + 1
 
 
-OF_DEVICE, OF_CODE, OF_PROCESSOR = range(len(METRIC_SOURCES))
+OF_DEVICE, OF_CODE, OF_PROCESSOR, OF_COMMANDS, OF_WORKERS = range(len(METRIC_SOURCES))
 """The domains."""
 NAMES = tuple(MetricCounts.__annotations__)
 """Of the words that are counted, in their order."""
 
 TIME = zet.ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_TIME_BASED
 EVENT = zet.ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_EVENT_BASED
+TRACE = zet.ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_EXP_TRACER_BASED
 _RATIO = zet.ZET_METRIC_TYPE_RATIO
 _FLOAT = zet.ZET_VALUE_TYPE_FLOAT32
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from groundstate import ze, zet
 from groundstate.driver.api import Failure, handler, read_u32, write_u32
 from groundstate.driver.metrics.groups import groups
-from groundstate.driver.metrics.table import NAMES, Group, Metric, Report
+from groundstate.driver.metrics.table import NAMES, TRACE, Group, Metric, Report
 from groundstate.native_layouts import MetricReport
 
 _HEAD_BYTES = ctypes.sizeof(MetricReport)
@@ -29,6 +29,12 @@ def report_bytes(group: Group) -> int:
 
 def check_size(name: str, group: Group, size: int) -> int:
     """How many reports raw data of so many bytes have."""
+    if group.sampling == TRACE:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+            f"{name}: group {group.name!r} is for tracers; zetMetricTracerDecodeExp tells what "
+            "their data say",
+        )
     count, rest = divmod(size, report_bytes(group))
     if count == 0 or rest:
         raise Failure(
