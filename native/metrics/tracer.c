@@ -131,7 +131,7 @@ static uint64_t amount(const gs_queue_counts *counts, const kinds *kinds) {
 }
 
 gs_traced gs_trace_begin(const gs_queue_counts *counts, const gs_command *command) {
-    const kinds *kinds = counts != NULL && gs_is_traced() ? kinds_of(command) : NULL;
+    const kinds *kinds = counts != NULL && gs_work_is_traced() ? kinds_of(command) : NULL;
     if (kinds == NULL)
         return (gs_traced){0};
     gs_traced traced = {++commands, amount(counts, kinds)};

@@ -9,7 +9,7 @@ struct gs_command;
 /* How many tracers are enabled, on all devices. */
 extern _Atomic uint32_t gs_enabled_tracers;
 
-static inline bool gs_is_traced(void) {
+static inline bool gs_work_is_traced(void) {
     return __builtin_expect(atomic_load_explicit(&gs_enabled_tracers, memory_order_relaxed) != 0, false);
 }
 

@@ -191,7 +191,7 @@ void gs_activity_begin(gs_activity work) {
     enter(meter(record, record->all_offset), record->workers, now);
     if (work.copies)
         enter(meter(record, record->copies_offset), record->workers, now);
-    if (work.counts != NULL && gs_is_traced())
+    if (work.counts != NULL && gs_work_is_traced())
         gs_trace_worker(work.counts, true);
     if (work.counts != NULL && gs_processor_is_counted())
         gs_processor_begin();
@@ -210,7 +210,7 @@ void gs_activity_end(void) {
     if (work.counts != NULL) {
         GS_COUNT(work.counts, busy_time, now - work.since);
         gs_processor_end(work.counts);
-        if (gs_is_traced())
+        if (gs_work_is_traced())
             gs_trace_worker(work.counts, false);
     }
 }
