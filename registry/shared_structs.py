@@ -49,6 +49,12 @@ CONSTANTS = (
             start=48,
         )
     ),
+    Constant(
+        "GS_IPC_MAGIC",
+        0x47535A30,
+        "the second word of an IPC handle is this and what the handle leads to: GSZ0",
+    ),
+    Constant("GS_IPC_MEMORY", 1, "what an IPC handle leads to: memory"),
     Constant("GS_COUNTER_RUNS", 0, "of a block that counts: how often a vector ran it"),
     Constant("GS_COUNTER_LANES", 1, "how many work-items did"),
     Constant("GS_COUNTER_DIVERGED", 2, "how often its branch sent lanes both ways"),

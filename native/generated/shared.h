@@ -72,6 +72,12 @@ enum { GS_IMAGE_PITCH_ALIGNMENT = 16 };
 /* It is relaxed: what it releases is what a fence has released. */
 #define GS_ACCESS_FENCED UINT64_C(0x400000000000000)
 
+/* The second word of an IPC handle is this and what the handle leads to: GSZ0. */
+enum { GS_IPC_MAGIC = 1196644912 };
+
+/* What an IPC handle leads to: memory. */
+enum { GS_IPC_MEMORY = 1 };
+
 /* Of a block that counts: how often a vector ran it. */
 enum { GS_COUNTER_RUNS = 0 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "generated/shared.h"
 #include "memory/memory.h"
 #include "threads/fork.h"
 
@@ -59,4 +60,14 @@ ze_result_t gs_zeMemGetIpcHandle(ze_context_handle_t hContext, const void *ptr, 
     if (result == ZE_RESULT_SUCCESS && id != 0)
         keep(hContext, ptr, pIpcHandle, id);
     return result;
+}
+
+/* The file stays the allocation's, so there is nothing to release. Python says what is wrong with other bytes. */
+ze_result_t gs_zeMemPutIpcHandle(ze_context_handle_t hContext, ze_ipc_mem_handle_t handle) {
+    uint32_t magic;
+    memcpy(&magic, handle.data + sizeof(int32_t), sizeof magic);
+    if (magic == GS_IPC_MAGIC + GS_IPC_MEMORY && !gs_is_abandoned())
+        return ZE_RESULT_SUCCESS;
+    const gs_word arguments[] = {{.p = hContext}, {.p = &handle}};
+    return gs_call_python(GS_FN_zeMemPutIpcHandle, "uu", arguments);
 }

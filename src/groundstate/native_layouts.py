@@ -53,6 +53,10 @@ ACCESS_WATCHED = 0x200000000000000
 """Work-items of the launch may meet there."""
 ACCESS_FENCED = 0x400000000000000
 """It is relaxed: what it releases is what a fence has released."""
+IPC_MAGIC = 1196644912
+"""The second word of an IPC handle is this and what the handle leads to: GSZ0."""
+IPC_MEMORY = 1
+"""What an IPC handle leads to: memory."""
 COUNTER_RUNS = 0
 """Of a block that counts: how often a vector ran it."""
 COUNTER_LANES = 1

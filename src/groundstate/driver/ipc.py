@@ -24,9 +24,9 @@ import struct
 from groundstate import ze
 from groundstate.compiler.errors import EXHAUSTED
 from groundstate.driver.api import Failure
+from groundstate.native_layouts import IPC_MAGIC, IPC_MEMORY
 
 _LAYOUT = struct.Struct("<iIIiQQQQ16s")
-_MAGIC = 0x47535A30  # "GSZ0"
 HANDLE_BYTES = 64
 
 _NAME = "/memfd:groundstate-", " (deleted)"
@@ -34,7 +34,7 @@ _NAME = "/memfd:groundstate-", " (deleted)"
 _HEX = frozenset("0123456789abcdef")
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 
-MEMORY, EVENT_POOL, EVENT = 1, 2, 3
+MEMORY, EVENT_POOL, EVENT = IPC_MEMORY, 2, 3
 """What a handle leads to."""
 
 
@@ -99,7 +99,7 @@ def write_handle(address: int, shared: SharedFile) -> None:
         )
     packed = _LAYOUT.pack(
         shared.fd,
-        _MAGIC + shared.kind,
+        IPC_MAGIC + shared.kind,
         os.getpid(),
         shared.fd,
         status.st_ino,
@@ -113,7 +113,7 @@ def write_handle(address: int, shared: SharedFile) -> None:
 
 def _read(address: int, kind: int) -> _Handle:
     handle = _Handle(ctypes.string_at(address, _LAYOUT.size))
-    if handle.magic != _MAGIC + kind:
+    if handle.magic != IPC_MAGIC + kind:
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
             "these bytes are no IPC handle of this driver for such an object",
