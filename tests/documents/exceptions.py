@@ -57,6 +57,7 @@ UNRUN: tuple[Unrun, ...] = (
     ),
     Unrun("internals/networks.md", "make test-dnn", LONG),
     Unrun("howto/tools.md", "run -- unitrace", OF_INTEL),
+    Unrun("howto/tools.md", "run -- oneprof", OF_INTEL),
     Unrun("howto/tools.md", "LD_LIBRARY_PATH=app/lib", OF_INTEL),
     Unrun("howto/tools.md", "ulls_benchmark_l0", OF_INTEL),
     Unrun("internals/registry.md", "make generate", "writes into the checkout"),
