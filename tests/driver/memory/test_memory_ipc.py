@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from groundstate import ze
+from groundstate.driver import ipc
 from tests.conftest import check, last_error
 from tests.driver.processes import memory_handle, run
 from tests.driver.support import (
@@ -237,6 +238,19 @@ def test_handles_and_file_descriptors(bench: Bench) -> None:
     assert contained.value == number.value, "the handle contains the descriptor it was made from"
     check(ze.zeMemPutIpcHandle(bench.context, handle))
     assert os.pread(number.value, 1, 0) == b"\x09", "the descriptor is still the driver's"
+
+
+def test_handle_goes_back_without_python(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(ipc, "check_handle", lambda *given: asked.append(given[1]))
+    handle = memory_handle(bench, bench.local(100))
+    check(ze.zeMemPutIpcHandle(bench.context, handle))
+    assert not asked
+    handle.data[4] ^= 1
+    check(ze.zeMemPutIpcHandle(bench.context, handle))
+    assert asked == [ipc.MEMORY], "Python says what is wrong with other bytes"
+    monkeypatch.undo()
+    assert ze.zeMemPutIpcHandle(bench.context, handle) == INVALID
 
 
 def test_non_memory_descriptor_has_no_ipc_handle(bench: Bench) -> None:

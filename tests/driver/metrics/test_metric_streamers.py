@@ -161,3 +161,15 @@ def test_streamer_needs_an_active_time_based_group(metrics: Metrics) -> None:
     group = metrics.active("ComputeBasic", TIME)
     result = open_for(group, metrics.event())
     assert result == ze.ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT
+
+
+def test_notification_after_as_many_reports_as_profilers_want(metrics: Metrics) -> None:
+    group = metrics.active("ComputeBasic", TIME)
+    description, handle = zet.zet_metric_streamer_desc_t(), ctypes.c_void_p()
+    where = (metrics.context, metrics.device, group, ctypes.byref(description), None)
+    for asked, given in ((32768, 32768), (1 << 20, 32768), (0, 1)):
+        description.notifyEveryNReports = asked
+        description.samplingPeriod = SECOND
+        check(zet.zetMetricStreamerOpen(*where, ctypes.byref(handle)))
+        assert description.notifyEveryNReports == given
+        check(zet.zetMetricStreamerClose(handle))
