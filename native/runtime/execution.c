@@ -372,14 +372,52 @@ bool gs_command_is_unhindered(const gs_command *command) {
     return true;
 }
 
+/* The events that commands of a short run have signalled by the time that a later one of them waits. */
+enum { MOST_COMMANDS = 4 };
+typedef struct signalled {
+    const gs_event *events[MOST_COMMANDS];
+    uint32_t count;
+} signalled;
+
+static bool is_among(const signalled *signalled, const gs_target *target) {
+    if (target->counter == NULL && target->word == NULL)
+        for (uint32_t each = 0; each < signalled->count; each++)
+            if (signalled->events[each] == target->event)
+                return true;
+    return false;
+}
+
+/* True if a command of a short run waits for nothing but what earlier ones signal, and what has come and stays. */
+static bool comes_through(const gs_command *inner, const signalled *signalled, bool resets) {
+    for (uint32_t each = 0; each < inner->target_count; each++)
+        if (!is_among(signalled, &inner->targets[each]) && (resets || !gs_target_is_reached(&inner->targets[each])))
+            return false;
+    return true;
+}
+
+static void note_signals(const gs_command *inner, signalled *signalled) {
+    if (inner->operation == GS_RESET_EVENT)
+        for (uint32_t each = 0; each < signalled->count; each++)
+            if (signalled->events[each] == inner->reset)
+                signalled->events[each] = NULL;
+    if (inner->signal != NULL)
+        signalled->events[signalled->count++] = inner->signal;
+}
+
 bool gs_command_is_short_run(const gs_command *command) {
-    enum { MOST_COMMANDS = 4 };
+    signalled signalled = {.count = 0};
     uint32_t commands = 0;
+    bool resets = false;
     if (command->operation != GS_RUN_BUFFERS || command->run.count > MOST_COMMANDS)
         return false;
     for (uint32_t each = 0; each < command->run.count; each++)
-        for (const gs_command *inner = command->run.runs[each].buffer->first; inner != NULL; inner = inner->next)
+        for (const gs_command *inner = command->run.runs[each].buffer->first; inner != NULL; inner = inner->next) {
             if (++commands > MOST_COMMANDS || !gs_command_is_short(inner))
                 return false;
-    return gs_command_is_unhindered(command);
+            resets |= inner->operation == GS_RESET_EVENT;
+            if (!comes_through(inner, &signalled, resets))
+                return false;
+            note_signals(inner, &signalled);
+        }
+    return gs_command_targets_are_reached(command) && (command->run.turns == NULL || is_its_turn((void *)command));
 }

@@ -266,3 +266,37 @@ def test_event_works_after_its_pool_is_destroyed(bench: Bench) -> None:
     bench.end(pool)
     check(ze.zeEventHostSignal(event))
     assert is_signalled(event)
+
+
+def test_short_list_that_waits_for_itself_is_done_at_submit(bench: Bench) -> None:
+    """PoCL gives each command an event, then waits for it and resets it in the same list."""
+    memory = bench.bytes(1, fill=0)
+    event = bench.event()
+    queue, commands = bench.queue(), bench.list()
+    fill(commands, address(memory), b"\1", 1, signal=event)
+    barrier(commands, waits=[event])
+    check(ze.zeCommandListAppendEventReset(commands, event))
+    close_list(commands)
+    for _ in range(50):
+        submit(queue, commands)
+        check(ze.zeCommandQueueSynchronize(queue, 0))
+        assert memory[0] == 1
+        assert not is_signalled(event)
+        memory[0] = 0
+
+
+@pytest.mark.parametrize("lists", [1, 2])
+def test_submit_returns_before_a_wait_for_an_event_reset_by_it(bench: Bench, lists: int) -> None:
+    event = bench.event()
+    queue = bench.queue()
+    check(ze.zeEventHostSignal(event))
+    recorded = [bench.list() for _ in range(lists)]
+    barrier(recorded[0], signal=event)
+    check(ze.zeCommandListAppendEventReset(recorded[0], event))
+    barrier(recorded[-1], waits=[event])
+    submit(queue, *map(close_list, recorded))
+    while is_signalled(event):
+        pass
+    assert ze.zeCommandQueueSynchronize(queue, MILLISECOND) == ze.ZE_RESULT_NOT_READY
+    check(ze.zeEventHostSignal(event))
+    finish_queue(queue)
