@@ -232,15 +232,16 @@ ze_result_t gs_zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t hComma
 }
 
 /* Advice is about migrating pages between host and device, which here are one memory: nothing to do, and so nothing
- * to append. Programs take advice back through the list they gave it with, which is closed by then. */
+ * to append. Programs take advice back through the list they gave it with, which is closed by then. Advice is a hint,
+ * so a range may be longer than its memory: PoCL gives the size of a buffer with the address of a part of it. */
 ze_result_t gs_zeCommandListAppendMemAdvise(ze_command_list_handle_t hCommandList, ze_device_handle_t hDevice,
                                             const void *ptr, size_t size, ze_memory_advice_t advice) {
-    (void)advice;
+    (void)advice, (void)size;
     const gs_list *list = (gs_list *)hCommandList;
     ze_result_t result =
         gs_context_check_device(GS_FN_zeCommandListAppendMemAdvise, list->context, (gs_device *)hDevice);
     if (result == ZE_RESULT_SUCCESS)
-        result = gs_memory_check_range(GS_FN_zeCommandListAppendMemAdvise, "ptr", ptr, size);
+        result = gs_memory_check_range(GS_FN_zeCommandListAppendMemAdvise, "ptr", ptr, 1);
     return result;
 }
 

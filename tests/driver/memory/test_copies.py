@@ -156,6 +156,15 @@ def test_advice_may_be_cleared_on_closed_list(bench: Bench) -> None:
     check(ze.zeCommandListAppendMemAdvise(commands, bench.device, address(memory), 4096, advice))
 
 
+def test_advice_may_be_for_more_than_the_allocation(bench: Bench) -> None:
+    """PoCL gives the size of a whole buffer with the address of a sub-buffer."""
+    size = 4096
+    memory, commands = view(bench.shared(size), size), bench.immediate()
+    advice = ze.ZE_MEMORY_ADVICE_SET_READ_MOSTLY
+    part = address(memory, size // 2)
+    check(ze.zeCommandListAppendMemAdvise(commands, bench.device, part, size, advice))
+
+
 def test_prefetch_brings_in_untouched_pages(bench: Bench) -> None:
     size = 8 << 20
     memory = bench.shared(size)
