@@ -279,6 +279,8 @@ def test_addresses() -> None:
     index, one = number(LONG, 3), number(UINT, 1)
     place = fold(Pointer(5, LONG), Op.InBoundsPtrAccessChain, base, index, one, number(INT, -1))
     assert place.value == Address(77, 3 * 40 + 8 - 8)
+    byte = fold(Pointer(5, Int(8)), Op.PtrAccessChain, base, number(LONG, 12))
+    assert byte.value == Address(77, 12)
     as_number = fold(LONG, Op.ConvertPtrToU, place)
     moved = fold(LONG, Op.IAdd, as_number, number(LONG, 16))
     assert moved.value == Address(77, 136)

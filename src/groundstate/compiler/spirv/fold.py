@@ -221,6 +221,18 @@ def same_place(first: Constant, second: Constant) -> bool:
     return first.value == second.value
 
 
+def stepped(kind: t.Type, part: t.Type) -> t.Type:
+    """What a step from one element to the next goes over, where the address is then of type `kind`.
+
+    The types of a valid module agree. LLVM makes constant addresses inside an array of steps over
+    bytes, and llvm-spirv 18 gives such a step a base that points to the whole array.
+    """
+    to_byte = (
+        isinstance(kind, t.Pointer) and isinstance(kind.pointee, t.Int) and kind.pointee.size == 1
+    )
+    return t.Int(8) if to_byte else part
+
+
 def chain(kind: t.Type, values: list[Constant], moves_pointer: bool) -> Constant:
     """The address of a part of what a pointer points to."""
     if len(values) < 1 + moves_pointer:
@@ -230,7 +242,7 @@ def chain(kind: t.Type, values: list[Constant], moves_pointer: bool) -> Constant
         raise InvalidModule(f"a {base.type} does not say what it points to")
     part, offset = base.type.pointee, 0
     if moves_pointer:
-        offset += indices.pop(0) * part.size
+        offset += indices.pop(0) * (part.size if indices else stepped(kind, part).size)
     for index in indices:
         inner = t.member_type(part, 0 if isinstance(part, t.Array) else index)
         if inner is None:
