@@ -28,6 +28,7 @@ ROOT = "installs packages of the system, as root"
 PYTEST = "needs pytest and tests; tests/check/test_pytest_plugin.py runs some"
 NVIDIA = "needs an NVIDIA GPU"
 OF_INTEL = "needs a tool of Intel that is built from source, or a wheel of a gigabyte"
+POCL = "needs PoCL's driver for Level Zero, which Debian 12 does not package"
 
 UNRUN: tuple[Unrun, ...] = (
     Unrun("README.md", "make demo", "sets up .venv, in which the tests run; .ci/run runs it"),
@@ -79,6 +80,10 @@ UNRUN: tuple[Unrun, ...] = (
     Unrun(
         "howto/opencl.md", "GROUNDSTATE_PREBUILT_SPIRV", "needs a second machine, without a clang"
     ),
+    Unrun("howto/opencl-programs.md", "apt-get install", ROOT),
+    Unrun("howto/opencl-programs.md", "POCL_DEVICES", POCL),
+    Unrun("howto/opencl-programs.md", "Portable Computing Language", POCL),
+    Unrun("howto/opencl-programs.md", "import pyopencl", POCL),
     Unrun(
         "howto/playing.md", "610 memory: 4096 bytes", "needs a device that computes something else"
     ),
