@@ -14,6 +14,7 @@ from groundstate.compiler.ir.passes import Pass
 from groundstate.compiler.pipeline import (
     FORGET_INDICES,
     LOWERING,
+    SIZED,
     THREAD_LOWERING,
     VECTOR,
     VECTOR_LOWERING,
@@ -26,7 +27,7 @@ STAGES: tuple[tuple[str, str, Sequence[Pass]], ...] = (
     ("SPIR-V", "read, checked, every call inlined", ()),
     ("Kernel IR", "lowered once for each kernel", [*VECTOR_LOWERING, FORGET_INDICES]),
     ("Checked IR", "in checked mode only", [step for each in INSTRUMENT.values() for step in each]),
-    ("Variant", "a copy for one group size, vectorised", VECTOR),
+    ("Variant", "a copy for one group size, vectorised", [*SIZED, *VECTOR]),
     ("Threads", "for GPUs, in the place of the variant", THREAD_LOWERING[len(LOWERING) :]),
     ("LLVM IR", "one function that runs a range of work-groups", ()),
     ("Object code", "kept in the kernel cache, linked without LLVM", ()),

@@ -131,6 +131,7 @@ UNPLAYED = {
     "tests/guide/affinity_mask.c": "forked children make its calls, and those are not recorded",
     "tests/guide/lost_context.c": CHANCE,
     "examples/guide/lost_context.py": CHANCE,
+    "examples/slow/transpose.py": "is slow on purpose",
     "examples/wrong/blur.py": "reads memory that is not its own",
     "examples/dask_pictures.py": "a cluster of processes, whose calls come in any order",
     "examples/report.py": "a module of the examples, no program",

@@ -140,8 +140,8 @@ def test_same_values_are_reported_by_option(tmp_path: Path) -> None:
 # --- The checker itself ---------------------------------------------------------------------------
 
 DEAF = """
-from groundstate.compiler import pipeline
-pipeline.INSTRUMENT["races"] = ()
+from groundstate.compiler.instrument import passes
+passes.INSTRUMENT["races"] = ()
 """
 UNORDERED = """
 from groundstate.compiler.instrument import races

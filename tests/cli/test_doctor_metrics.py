@@ -7,6 +7,7 @@ import pytest
 import groundstate as gs
 from groundstate.doctor import metrics
 from groundstate.doctor.finding import State
+from groundstate.driver.metrics.table import PROCESSOR_EVENTS
 
 
 def test_all_metrics_are_fine() -> None:
@@ -33,10 +34,4 @@ def test_missing_metrics_name_the_setting(
 
 def test_names_are_those_that_the_driver_lists() -> None:
     names = metrics.names_of(gs.devices()[0])
-    assert set(names) <= {each for each, _, _ in metrics_of_the_table()}
-
-
-def metrics_of_the_table() -> list[tuple[str, str, str]]:
-    from groundstate.driver.metrics import table
-
-    return list(table._EVENTS)
+    assert set(names) <= {each for each, _, _ in PROCESSOR_EVENTS}

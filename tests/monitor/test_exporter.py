@@ -26,7 +26,7 @@ from groundstate.monitor.exporter import FAMILIES, PROCESS_FAMILIES, registry
 from groundstate.monitor.readings import Process, Reading
 from tests.monitor import samples
 
-DOCS = Path(__file__).parents[2] / "docs" / "howto"
+DOCS = Path(__file__).parents[2] / "docs" / "files"
 
 
 def program(name: str) -> str:

@@ -23,8 +23,9 @@ NEVER_WRITTEN = LEAVES | {
     "GroupWaitEvents",
     "Refused",
     "CheckIndex",
+    *("DebugDeclare", "LifetimeStop"),  # for the debugger, which steps
 }
-"""Leaves and phis, and what passes and control flow take care of."""
+"""Leaves and phis, and what passes, control flow and the debugger take care of."""
 COMPILER = Path(ir.__file__).parents[1]
 
 
@@ -94,22 +95,27 @@ ELSEWHERE = {
         *("codegen/thread/atomics.py", "codegen/thread/reductions.py"),
         "opt/reduce_strides.py",  # what an index has besides a constant
         *("analysis/known_zeros.py", "opt/sum_disjoint.py"),  # sums written as x << 2 | y
+        "instrument/counting.py",  # addresses with a fixed step
+        "step/together.py",  # of all lanes
     },
     "FAdd": {
         *("codegen/groups/operations.py", "ir/ops_groups.py"),
         *("instrument/arithmetic.py", "codegen/thread/atomics.py"),
         "instrument/counting.py",  # which operations count as such
+        "step/together.py",  # of all lanes
     },
     "ISub": {
         *("spirv/fold.py", "instrument/bounds.py", "analysis/intervals.py"),
         "instrument/arithmetic.py",
         "opt/unroll_rows.py",  # how many iterations are left
+        "instrument/counting.py",  # addresses with a fixed step
     },
     "PtrAccessChain": {
         "spirv_to_ir/instruction_support.py",
         "spirv_to_ir/inlining.py",  # of a load or store with a hint
         "opt/reduce_strides.py",  # pointers that move
         "instrument/group_copies.py",  # the elements of a copy
+        "instrument/counting.py",  # addresses with a fixed step
     },
     "UMod": {  # indices that start over
         "analysis/speculated_strides.py",
@@ -129,6 +135,7 @@ ELSEWHERE = {
         "instrument/races.py",  # the address of an exchange that writes
         *("analysis/intervals.py", "analysis/known_zeros.py", "instrument/demand.py"),
         "opt/merge_exits.py",  # which of two exits it was
+        *("step/parts.py", "step/compiled.py"),  # of composites, and of truth values
     },
 }
 """Files that name an operation besides its row and its writer: how constants that are addresses
