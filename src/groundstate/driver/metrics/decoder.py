@@ -82,7 +82,7 @@ def _wanted(decoder: Decoder, count: int, metrics: int) -> dict[int, int]:
         if handle not in decoder.kinds:
             raise Failure(
                 ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                f"zetMetricTracerDecodeExp: the metric at index {place} is none of this decoder "
+                f"the metric at index {place} is none of this decoder "
                 "(zetMetricDecoderGetDecodableMetricsExp)",
             )
         wanted.setdefault(decoder.kinds[handle], place)
