@@ -149,12 +149,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--sarif", metavar="FILE", type=Path, help="also write them into this file as SARIF 2.1.0"
     )
     running.add_driver_options(parser)
-    parser.add_argument(
-        "command",
-        nargs=argparse.REMAINDER,
-        metavar="PROGRAM ...",
-        help="the program and its arguments, unchanged",
-    )
+    running.add_program(parser)
     parser.set_defaults(run=check, parser=parser)
 
 

@@ -59,12 +59,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="do what the lines of this file say, then read further commands",
     )
     running.add_driver_options(parser)
-    parser.add_argument(
-        "command",
-        nargs=argparse.REMAINDER,
-        metavar="PROGRAM ...",
-        help="the program and its arguments, unchanged",
-    )
+    running.add_program(parser)
     parser.set_defaults(run=run, parser=parser)
 
 

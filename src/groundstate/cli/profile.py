@@ -86,12 +86,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--no-roof", action="store_true", help="do not measure what this machine can do"
     )
     running.add_driver_options(parser)
-    parser.add_argument(
-        "command",
-        nargs=argparse.REMAINDER,
-        metavar="PROGRAM ...",
-        help="the program and its arguments, unchanged",
-    )
+    running.add_program(parser)
     parser.set_defaults(run=profile, parser=parser)
 
 

@@ -77,12 +77,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     scripting.add_script_options(parser)
     running.add_driver_options(parser)
-    parser.add_argument(
-        "command",
-        nargs=argparse.REMAINDER,
-        metavar="PROGRAM ...",
-        help="the program and its arguments, unchanged",
-    )
+    running.add_program(parser)
     parser.set_defaults(run=record, parser=parser)
 
 

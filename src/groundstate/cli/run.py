@@ -64,12 +64,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="do not print the driver's own sentence when a kernel faults, memory is missing or a "
         "module cannot be built (GROUNDSTATE_ERRORS; 1 prints every failure)",
     )
-    parser.add_argument(
-        "command",
-        nargs=argparse.REMAINDER,
-        metavar="PROGRAM ...",
-        help="the program and its arguments, unchanged",
-    )
+    add_program(parser)
     parser.set_defaults(run=run, parser=parser)
 
 
@@ -86,6 +81,16 @@ def add_machine_options(parser: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         type=size,
         help="how much memory the devices have together, such as 8G",
+    )
+
+
+def add_program(parser: argparse.ArgumentParser) -> None:
+    """Adds the program to run, for all commands that run one: its options are its own."""
+    parser.add_argument(
+        "command",
+        nargs=argparse.REMAINDER,
+        metavar="PROGRAM ...",
+        help="the program and its arguments, unchanged",
     )
 
 

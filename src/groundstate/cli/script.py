@@ -53,12 +53,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "script", nargs="?", metavar="SCRIPT", help="a file, or the name of a bundled script"
     )
-    parser.add_argument(
-        "command",
-        nargs=argparse.REMAINDER,
-        metavar="PROGRAM ...",
-        help="the program and its arguments, unchanged",
-    )
+    running.add_program(parser)
     parser.set_defaults(run=script, parser=parser)
 
 
