@@ -30,6 +30,7 @@ from groundstate.compiler.lower.group_operations import lower_group_operations
 from groundstate.compiler.lower.sampled_images import split_sampled_images
 from groundstate.compiler.opt.distribute import distribute_loops
 from groundstate.compiler.opt.fuse_dots import fuse_dots
+from groundstate.compiler.opt.look_up_tables import look_up_tables
 from groundstate.compiler.opt.mem2reg import promote_variables
 from groundstate.compiler.opt.merge_exits import merge_exits
 from groundstate.compiler.opt.merge_loads import merge_loads
@@ -94,6 +95,7 @@ VECTOR = (
     Pass("unroll", unroll, is_optional=True),
     Pass("unroll-rows", unroll_rows, is_optional=True),
     Pass("drop-guards", drop_guards, keeps=(CFG,), is_optional=True),
+    Pass("look-up-tables", look_up_tables, keeps=(CFG,), is_optional=True),
     Pass("merge-loads", merge_loads, keeps=(CFG,), is_optional=True),
     Pass("merge-stores", merge_stores, keeps=(CFG,), is_optional=True),
     Pass("prefetch", prefetch, keeps=(CFG,), is_optional=True),
@@ -107,6 +109,7 @@ VECTOR = (
 
 
 REFILLED_VECTOR = (
+    Pass("look-up-tables", look_up_tables, keeps=(CFG,), is_optional=True),
     Pass("merge-loads", merge_loads, keeps=(CFG,), is_optional=True),
     Pass("merge-stores", merge_stores, keeps=(CFG,), is_optional=True),
     Pass("fuse-dots", fuse_dots, keeps=(CFG,), is_optional=True),

@@ -97,6 +97,7 @@ ELSEWHERE = {
         *("analysis/known_zeros.py", "opt/sum_disjoint.py"),  # sums written as x << 2 | y
         "instrument/counting.py",  # addresses with a fixed step
         "step/together.py",  # of all lanes
+        "opt/look_up_tables.py",  # the number of an entry
     },
     "FAdd": {
         *("codegen/groups/operations.py", "ir/ops_groups.py"),

@@ -24,6 +24,7 @@ from groundstate.compiler.ir.passes import Analyses, Pass, Variant, run_passes
 from groundstate.compiler.ir.printer import print_kernel
 from groundstate.compiler.ir.verifier import verify
 from groundstate.compiler.target import Target
+from groundstate.compiler.target.description import Lookup
 
 FOLDER = Path(__file__).parent / "text"
 UPDATE = os.environ.get("GROUNDSTATE_UPDATE_PASSES", "") not in ("", "0")
@@ -56,7 +57,12 @@ class Case:
         verify(kernel, "reading it")
         width = self.setting("lanes", 1)
         registers = self.setting("registers", 16)
-        target = Target(lanes=8, most_sums=registers, registers_for_sums=registers - 4)
+        target = Target(
+            lanes=8,
+            most_sums=registers,
+            registers_for_sums=registers - 4,
+            table_lookups={4: (Lookup(8, 8, "pick"),)},
+        )
         analyses = Analyses(kernel, target, Variant((64, 1, 1), width, width))
         run_passes([step], kernel, analyses)
         return kernel

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from groundstate.compiler.analysis.cfg import Loop
 from groundstate.compiler.analysis.divergence import VARYING, Divergence
 from groundstate.compiler.analysis.register_pressure import registers_of
+from groundstate.compiler.analysis.register_tables import entry_of
 from groundstate.compiler.analysis.speculated_strides import speculated_nodes
 from groundstate.compiler.codegen.function import components
 from groundstate.compiler.ir import Block, Node
@@ -108,11 +109,14 @@ def _vector_cycles(
 
 
 def _is_one_by_one(divergence: Divergence, node: Node, block: Block) -> bool:
-    """True if each lane's address is one of its own, in memory that all work-items share."""
+    """True if each lane's address is one of its own, in memory that all work-items share, and
+    larger than some registers."""
     pointer = node.operands[0]
     assert isinstance(pointer.type, Pointer)
     is_private = pointer.type.storage == StorageClass.Function
-    return not is_private and divergence.stride_at(pointer, block) is VARYING
+    if is_private or divergence.stride_at(pointer, block) is not VARYING:
+        return False
+    return entry_of(node, divergence.target) is None
 
 
 def _one_by_one(divergence: Divergence, loop: Loop | None, blocks: list[Block]) -> float:

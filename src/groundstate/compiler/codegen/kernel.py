@@ -32,6 +32,7 @@ import groundstate.compiler.codegen.memory.layout
 import groundstate.compiler.codegen.memory.pointers
 import groundstate.compiler.codegen.memory.races
 import groundstate.compiler.codegen.memory.shadows
+import groundstate.compiler.codegen.memory.table_lookups
 import groundstate.compiler.codegen.memory.tiles
 import groundstate.compiler.codegen.printing
 import groundstate.compiler.codegen.reports

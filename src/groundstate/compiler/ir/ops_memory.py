@@ -104,6 +104,8 @@ define(
 )
 define("Prefetch", "pointer. whole.? -> void", MEMORY, effect=Effect.OBSERVABLE)
 """Prefetches what the next work-group loads."""
+define("TableLookup", "pointer. whole. -> numeric.", Category.ARITHMETIC)
+"""The entry with a number in a constant table of so many, all of which fit in a few registers."""
 define(
     "PredicatedLoadINTEL",
     "pointer. bool. any= -> any",

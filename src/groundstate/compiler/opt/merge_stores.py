@@ -8,10 +8,11 @@ piece of memory: it is written as the vectors of all lanes, instead of lane by l
 from __future__ import annotations
 
 from groundstate.compiler.analysis.divergence import Divergence
+from groundstate.compiler.analysis.places import Place, place_of
 from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.ops import Effect, guards_of, operation
 from groundstate.compiler.ir.passes import Analyses
-from groundstate.compiler.opt.merge_loads import Place, neighbours, place_of, several
+from groundstate.compiler.opt.merge_loads import neighbours, several
 from groundstate.compiler.spirv.opcodes import MemoryAccess
 from groundstate.compiler.spirv.types import Type
 

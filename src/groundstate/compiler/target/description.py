@@ -8,8 +8,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from groundstate.compiler.light_dataclass import light_dataclass
+
+
+class Lookup(NamedTuple):
+    """An instruction that picks an entry of a table for each lane of a register. It looks at no
+    more bits of an entry's number than it needs."""
+
+    entries: int
+    """How many entries it picks from."""
+    lanes: int
+    """How many a register holds: it takes one register of them, or two."""
+    intrinsic: str
+    """Takes a register, the numbers of entries, which are as large as those, and the other one."""
+
 
 SUBGROUP_SIZES = (1, 4, 8, 16, 32)
 """How many work-items can run side by side on a CPU, and make up a sub-group."""
@@ -40,6 +54,10 @@ class Target:
     lane_permutations: Mapping[str, str] = {}
     """By LLVM type: the intrinsic that moves lanes of one register at will. Only where LLVM does
     not find it by itself for vectors of several registers."""
+    table_lookups: Mapping[int, tuple[Lookup, ...]] = {}
+    """By the bytes of an entry: what picks entries of small tables, the shorter tables first."""
+    most_lookups: int = 4
+    """Of one lane's entry, before it is gathered."""
     byte_dots: Mapping[int, str] = {}
     """By lanes: the intrinsic that adds the products of four unsigned and four signed bytes."""
     short_dots: Mapping[int, str] = {}

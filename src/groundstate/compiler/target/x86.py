@@ -8,11 +8,40 @@ and some slower, so they are distributed as on the others.
 from __future__ import annotations
 
 from groundstate.compiler.light_dataclass import replace
-from groundstate.compiler.target.description import Target
+from groundstate.compiler.target.description import Lookup, Target
 
 PAIRS = {4: "llvm.x86.sse2.pmadd.wd", 8: "llvm.x86.avx2.pmadd.wd"}
 PAIRS |= {16: "llvm.x86.avx512.pmaddw.d.512"}
 """By lanes: what multiplies pairs of 16 bits and adds two products."""
+
+AVX2_LOOKUPS = {
+    1: (Lookup(16, 16, "llvm.x86.ssse3.pshuf.b.128"),),
+    4: (Lookup(8, 8, "llvm.x86.avx2.permd"),),
+}
+AVX512_LOOKUPS = {
+    1: AVX2_LOOKUPS[1],
+    4: (
+        Lookup(16, 16, "llvm.x86.avx512.permvar.si.512"),
+        Lookup(32, 16, "llvm.x86.avx512.vpermi2var.d.512"),
+    ),
+    8: (
+        Lookup(8, 8, "llvm.x86.avx512.permvar.di.512"),
+        Lookup(16, 8, "llvm.x86.avx512.vpermi2var.q.512"),
+    ),
+}
+AVX512BW_LOOKUPS = AVX512_LOOKUPS | {
+    2: (
+        Lookup(32, 32, "llvm.x86.avx512.permvar.hi.512"),
+        Lookup(64, 32, "llvm.x86.avx512.vpermi2var.hi.512"),
+    ),
+}
+VBMI_LOOKUPS = AVX512BW_LOOKUPS | {
+    1: (
+        *AVX2_LOOKUPS[1],
+        Lookup(64, 64, "llvm.x86.avx512.permvar.qi.512"),
+        Lookup(128, 64, "llvm.x86.avx512.vpermi2var.qi.512"),
+    ),
+}
 
 SSE = Target(4, "sse", short_dots={4: PAIRS[4]})
 AVX = Target(4, "avx", estimate_lanes=8, short_dots={4: PAIRS[4]})
@@ -23,6 +52,7 @@ AVX2 = Target(
     gather_cycles=2.0,  # where lanes may be inactive, each has an extraction, a load, an insertion
     short_dots={4: PAIRS[4], 8: PAIRS[8]},
     lane_permutations={"float": "llvm.x86.avx2.permps", "i32": "llvm.x86.avx2.permd"},
+    table_lookups=AVX2_LOOKUPS,
 )
 AVX512F = Target(
     16,
@@ -30,6 +60,7 @@ AVX512F = Target(
     estimate_lanes=8,
     short_dots={4: PAIRS[4], 8: PAIRS[8]},
     vector_registers=32,
+    table_lookups=AVX512_LOOKUPS,
     most_spilled=0,
     most_spilled_waiting=48,
 )
@@ -55,7 +86,8 @@ MORE: tuple[tuple[tuple[str, ...], dict[str, object]], ...] = (
     (("amx-tile", "amx-int8", "amx-bf16"), {"has_tiles": True}),
     (("cx16",), {"widest_exchange": 16}),
     (("avx512fp16", "avx512vl"), {"has_half_arithmetic": True}),
-    (("avx512bw", "avx512vl"), {"short_dots": PAIRS}),
+    (("avx512bw", "avx512vl"), {"short_dots": PAIRS, "table_lookups": AVX512BW_LOOKUPS}),
+    (("avx512bw", "avx512vbmi"), {"table_lookups": VBMI_LOOKUPS}),
     (("avxvnni",), {"byte_dots": _of_widths("llvm.x86.avx512.vpdpbusd", 4, 8)}),
     (
         ("avx512vnni", "avx512vl"),
