@@ -17,7 +17,7 @@ from tests.compiler.spirv.fuzz_spirv import (
     seed_modules,
 )
 
-COUNT = 10_000
+COUNT = 5_000
 
 
 KEPT = dict(corpus())
