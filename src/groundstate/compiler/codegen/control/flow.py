@@ -8,6 +8,7 @@ from collections.abc import Collection
 
 from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.divergence import VARYING
+from groundstate.compiler.analysis.facts import has_barriers
 from groundstate.compiler.analysis.liveness import Liveness, incoming_values
 from groundstate.compiler.analysis.register_pressure import registers_of
 from groundstate.compiler.codegen.control.all_lanes import AllLanesPath
@@ -58,6 +59,12 @@ class ControlFlow:
         """All places for what is saved."""
         self.context_bytes = 0
         self.context_base = ""
+        self._may_be_empty = (
+            entry_mask is not None
+            or emitter.divergence.refilled is not None
+            or has_barriers(emitter.kernel)
+        )
+        """True if control may come to a divergent block for no lane at all."""
         self._mask = ""
         """The mask of the block that is being written, if it is divergent."""
         self._all_lanes = AllLanesPath(emitter, cfg)
@@ -203,6 +210,7 @@ class ControlFlow:
     def _write_nodes(self, block: Block, mask: str | None) -> None:
         emitter = self.emitter
         emitter.block, emitter.mask = block, mask
+        emitter.inhabited = mask if self.is_divergent(block) and not self._may_be_empty else None
         emitter.forget()
         for phi in block.phis:
             emitter.keep_for_leavers(phi)
@@ -399,7 +407,7 @@ class ControlFlow:
         assert block.condition is not None
         condition = self.emitter.scalar(block.condition)
         if block.switch is None:
-            chosen = [self.text.as_vector(condition)]
+            chosen = [self._decision(block, self.text.as_vector(condition))]
         else:
             chosen = [self._equal(condition, value) for value in block.switch]
         taken = [self.logic.where(mask, each) for each in chosen]
@@ -407,6 +415,12 @@ class ControlFlow:
         for each in chosen:
             rest = self.logic.where_not(rest, each)
         return [*taken, rest] if block.switch is None else [rest, *taken]
+
+    def _decision(self, block: Block, bits: str) -> str:
+        """The truth values by which lanes part at the end of a block. In a loop they are not to
+        be computed under the mask, for which they would have to wait."""
+        loop = self.cfg.loop_of.get(block)
+        return self.logic.unmasked(bits) if loop in self.divergence.divergent_loops else bits
 
     def _equal(self, condition: Lanes, value: int) -> str:
         text = self.text
