@@ -38,7 +38,12 @@ kernel void sum(global const TYPE *text, global const int *last, global int *tot
     total[i] = sum;
 }
 """
-TYPES = {"uchar": np.uint8, "ushort": np.uint16, "int": np.int32, "long": np.int64}
+TYPES = {
+    "uchar": np.dtype(np.uint8),
+    "ushort": np.dtype(np.uint16),
+    "int": np.dtype(np.int32),
+    "long": np.dtype(np.int64),
+}
 ITEMS, LENGTH = 192, 3
 WIDTHS = (1, 4, 16, None)
 PAGE = mmap.PAGESIZE
@@ -64,7 +69,7 @@ def programs(kind: str) -> list[Program]:
 
 def searched(text: NDArray[np.generic], what: NDArray[np.generic]) -> list[bool]:
     windows = np.lib.stride_tricks.sliding_window_view(text, len(what))
-    return (windows == what).all(axis=1).tolist()
+    return [bool((window == what).all()) for window in windows]
 
 
 def runs(text: NDArray[np.generic]) -> list[int]:
@@ -79,7 +84,7 @@ def test_lanes_stop_at_the_end_of_memory(
 ) -> None:
     dtype = TYPES[kind]
     drawn = np.random.default_rng(count).integers(0, 2, count + LENGTH - 1)
-    text = last_page[PAGE - len(drawn) * dtype().itemsize :].view(dtype)
+    text = last_page[PAGE - len(drawn) * dtype.itemsize :].view(dtype)
     text[:] = drawn
     what = text[40 : 40 + LENGTH].copy()
     for program in programs(kind):
