@@ -6,6 +6,7 @@ import ctypes
 import mmap
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ kernel void sum(global const TYPE *text, global const int *last, global int *tot
     total[i] = sum;
 }
 """
-TYPES = {
+TYPES: dict[str, np.dtype[Any]] = {
     "uchar": np.dtype(np.uint8),
     "ushort": np.dtype(np.uint16),
     "int": np.dtype(np.int32),
