@@ -29,6 +29,9 @@ kernel void scaled(global int *out, global const int *factor, int count) {
 kernel void bytes(global uchar *out, global const int *end, int value) {
     for (long k = 0; k < end[0]; k++) out[k] = value;
 }
+kernel void shifted(global int *out, global const uint *from, uint count) {
+    for (uint k = 0; k < count; k++) out[from[0] + k] = 3;
+}
 kernel void runs(global const int *values, global const int *starts, global int *out) {
     int run = get_global_id(0);
     for (int k = starts[run]; k < starts[run + 1]; k++) out[k] = values[run];
@@ -53,9 +56,10 @@ def expected(
     """What one work-item leaves in memory, one iteration after the other."""
     out = memory[begin:].view(np.uint8) if name == "bytes" else memory[begin:]
     k = 47 if name == "down" else 0
-    if name == "scaled":
+    if name in ("scaled", "shifted"):
         for k in range(number):
-            out[k] = at(memory, place) + 1
+            read = at(memory, place)
+            out[k if name == "scaled" else read + k] = read + 1 if name == "scaled" else 3
         return memory
     while k > at(memory, place) if name == "down" else k < at(memory, place):
         out[k] = number
@@ -63,7 +67,7 @@ def expected(
     return memory
 
 
-@pytest.mark.parametrize("name", ["up", "down", "by_three", "scaled", "bytes"])
+@pytest.mark.parametrize("name", ["up", "down", "by_three", "scaled", "shifted", "bytes"])
 def test_stores_may_reach_what_is_loaded(program: Program, name: str) -> None:
     for begin in BEGINS:
         for place in PLACES:
@@ -94,6 +98,10 @@ def text(name: str, **target: object) -> str:
 def test_ends_are_compared_with_what_is_stored() -> None:
     for name in ("up", "down", "by_three", "runs"):
         assert re.search(r"icmp ule i64 .*\n  %t\d+ = icmp uge i64", text(name))
+
+
+def test_short_indices_are_known_not_to_wrap() -> None:
+    assert re.search(r"icmp ule i64 %t\d+, 4294967295\n  .*icmp sge i64", text("shifted"))
 
 
 def test_loops_that_fill_memory_have_masks_where_the_machine_has() -> None:

@@ -8,6 +8,7 @@ keep off that. LLVM makes vectors of many such loops.
 
 from __future__ import annotations
 
+from groundstate.compiler.analysis.affine import widened
 from groundstate.compiler.analysis.induction import Induction
 from groundstate.compiler.analysis.simple_loop import SimpleLoop, change_simple_loops, copy_of
 from groundstate.compiler.ir import Block, Kernel, Node
@@ -57,7 +58,8 @@ def _version(loop: SimpleLoop) -> bool:
     found = [checks.keeps_off(store, load) for store in stores for load in loads]
     if None in found:
         return False
-    add_version(loop, before, [Guard(_all(found, nodes), nodes)], _fast(loop, before, hoisted))
+    condition = _all([*found, *checks.more], nodes)
+    add_version(loop, before, [Guard(condition, nodes)], _fast(loop, before, hoisted))
     for block in loop.blocks:
         block.cold = True
     return True
@@ -98,6 +100,8 @@ class _Checks:
     def __init__(self, loop: SimpleLoop, hoisted: dict[Node, Node], nodes: list[Node]) -> None:
         self.loop, self.nodes = loop, nodes
         self.induction = Induction(loop, frozenset(hoisted))
+        self.more: list[Node] = []
+        """What else must be true."""
         self.at_first = dict(hoisted)
         """What values of the loop are in its first iteration."""
 
@@ -126,12 +130,35 @@ class _Checks:
         for index, (size, _) in zip(pointer.operands[1:], chain_steps(pointer), strict=True):
             if index not in self.induction.moving:
                 continue
-            step = self.induction.step(index)
-            is_exact = isinstance(index.type, Int) and index.type.width == ADDRESS_BITS
-            if step is None or step.factor is not None or size is None or not is_exact:
+            step = self._step_of(index)
+            if step is None or size is None:
                 return None
-            total += step.amount * size
+            total += step * size
         return total
+
+    def _step_of(self, index: Node) -> int | None:
+        """By how much an index of 64 bits goes up. One that was widened must not wrap."""
+        short = widened(index)
+        number = index if short is None else short
+        step = self.induction.step(number)
+        if step is None or step.factor is not None:
+            return None
+        if short is not None:
+            return step.amount if self._stays_short(number, step.amount) else None
+        is_exact = isinstance(index.type, Int) and index.type.width == ADDRESS_BITS
+        return step.amount if is_exact else None
+
+    def _stays_short(self, number: Node, step: int) -> bool:
+        """Also asks whether a number of 32 bits, which goes up by a step, wraps in no iteration."""
+        test = self.induction.test
+        counted = self.induction.step(test.number) if test is not None else None
+        if test is None or counted is None or not 0 < step <= LONGEST_STEP:
+            return False
+        operands = [self._first(each) for each in (number, test.number, test.bound)]
+        literals = (test.op, counted.amount, step)
+        self.nodes.append(number.derive("NeverWraps", Bool(), operands, literals))
+        self.more.append(self.nodes[-1])
+        return True
 
     def _first(self, value: Node) -> Node:
         if value not in self.loop.inside:
