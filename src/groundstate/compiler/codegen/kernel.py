@@ -43,7 +43,8 @@ from groundstate.compiler.analysis.rows import ONE_BY_ONE, Lockstep
 from groundstate.compiler.analysis.shared_variables import stack_variables
 from groundstate.compiler.codegen import counting
 from groundstate.compiler.codegen.control import refill
-from groundstate.compiler.codegen.control.flow import LOOP_HINT_LINES, ControlFlow
+from groundstate.compiler.codegen.control.flow import ControlFlow
+from groundstate.compiler.codegen.control.loop_hints import LOOP_HINT_LINES
 from groundstate.compiler.codegen.control.speculation import MOSTLY_LINE
 from groundstate.compiler.codegen.debug_metadata import DebugMetadata, Described
 from groundstate.compiler.codegen.emitter import Emitter, KernelContext

@@ -12,6 +12,7 @@ from groundstate.compiler.analysis.facts import has_barriers
 from groundstate.compiler.analysis.liveness import Liveness, incoming_values
 from groundstate.compiler.analysis.register_pressure import registers_of
 from groundstate.compiler.codegen.control.all_lanes import AllLanesPath
+from groundstate.compiler.codegen.control.loop_hints import loop_hint
 from groundstate.compiler.codegen.control.refill import Refill
 from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.codegen.function import components, schedule
@@ -21,27 +22,6 @@ from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Block, Node, deadline
 from groundstate.compiler.ir.ops import LEAVES
 from groundstate.compiler.lower.barriers import is_group_barrier
-from groundstate.compiler.spirv.types import Float
-
-SERIAL_LOOP = "!5"
-"""Of a branch back to the header of a loop that LLVM is not to unroll."""
-FILLING_LOOP = "!7"
-"""The same of one that may become a loop over vectors whose lanes have masks: then nothing is left
-to do behind it."""
-LOOP_HINT_LINES = (
-    '!4 = !{!"llvm.loop.unroll.runtime.disable"}',
-    f"{SERIAL_LOOP} = distinct !{{{SERIAL_LOOP}, !4}}",
-    '!6 = !{!"llvm.loop.vectorize.predicate.enable", i1 true}',
-    '!8 = !{!"llvm.loop.interleave.count", i32 1}',
-    f"{FILLING_LOOP} = distinct !{{{FILLING_LOOP}, !4, !6, !8}}",
-)
-
-
-def _only_stores(loop: Loop) -> bool:
-    """True for a loop that fills memory and waits for nothing. Several vectors at a time would gain
-    little, and loops for what they leave would end where nobody can predict it."""
-    ops = {each.op for block in loop.blocks for each in block.nodes}
-    return "Store" in ops and "Load" not in ops
 
 
 class NeedsOneLane(Exception):  # noqa: N818 - a change of plan, not an error
@@ -309,27 +289,15 @@ class ControlFlow:
         self._copy_phis(block, successor, None)
         if successor in self._all_lanes.blocks:
             self._all_lanes.enter(successor, block)
-        self._enter(successor, self._loop_hint(block, successor))
+        self._enter(successor, self._hint(block, successor))
 
-    def _loop_hint(self, block: Block, header: Block) -> str:
+    def _hint(self, block: Block, header: Block) -> str:
         """What LLVM is told of a loop of one work-item on the way round it."""
         loop = self.cfg.loop_of.get(header)
         is_back = loop is not None and loop.header is header and loop.contains(block)
         if self.text.width > 1 or loop is None or not is_back:
             return ""
-        if self._is_serial(header):
-            return f", !llvm.loop {SERIAL_LOOP}"
-        has_masks = self.emitter.context.target.has_mask_registers
-        return f", !llvm.loop {FILLING_LOOP}" if has_masks and _only_stores(loop) else ""
-
-    @staticmethod
-    def _is_serial(header: Block) -> bool:
-        """True if each iteration of a loop waits for the sum of the one before: unrolling would
-        gain nothing, and leave a second loop whose end cannot be predicted."""
-        return any(
-            isinstance(phi.type, Float) and any(phi in each.operands for each in phi.operands)
-            for phi in header.phis
-        )
+        return loop_hint(loop, self.emitter.context.target)
 
     def _go_together(self, block: Block) -> None:
         """Leaves a block to where all lanes want to go, or continues if they disagree."""
