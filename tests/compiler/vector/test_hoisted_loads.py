@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from groundstate.compiler.codegen.control.loop_hints import FILLING_LOOP
 from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.program import Program
+from groundstate.compiler.target import Target
 from groundstate.compiler.target.x86 import AVX2, AVX512
 from tests.compiler.runner import program_of, run
 
@@ -32,6 +33,10 @@ kernel void bytes(global uchar *out, global const int *end, int value) {
 }
 kernel void shifted(global int *out, global const uint *from, uint count) {
     for (uint k = 0; k < count; k++) out[from[0] + k] = 3;
+}
+kernel void copies(global const int *in, global const int *starts, global int *out) {
+    int run = get_global_id(0), begin = starts[run], count = starts[run + 1] - begin;
+    for (int k = 0; k < count; k++) out[begin + k] = 3 * in[begin + k] + k;
 }
 kernel void runs(global const int *values, global const int *starts, global int *out) {
     int run = get_global_id(0);
@@ -91,9 +96,8 @@ def test_runs_of_all_lengths(program: Program, width: int | None) -> None:
     assert out.tolist() == [*np.repeat(values, lengths), *[-1] * 8]
 
 
-def text(name: str, **target: object) -> str:
-    program = Program(compile_opencl(SOURCE), **target)  # type: ignore[arg-type]
-    return program.write(name, (64, 1, 1), 1).text
+def text(name: str) -> str:
+    return program_of(SOURCE).write(name, (64, 1, 1), 1).text
 
 
 def test_ends_are_compared_with_what_is_stored() -> None:
@@ -105,6 +109,27 @@ def test_short_indices_are_known_not_to_wrap() -> None:
     assert re.search(r"icmp ule i64 %t\d+, 4294967295\n  .*icmp sge i64", text("shifted"))
 
 
+def fills(name: str, target: Target, group: int = 64) -> bool:
+    """Whether LLVM is told that a loop of a kernel has masks if it becomes one over vectors."""
+    program = Program(compile_opencl(SOURCE), target=target)
+    written = program.write(name, (group, 1, 1), 1).text
+    return re.search(rf"br label %b\d+, !llvm.loop {FILLING_LOOP}", written) is not None
+
+
 def test_loops_that_fill_memory_have_masks_where_the_machine_has() -> None:
-    assert re.search(rf"br label %b\d+, !llvm.loop {FILLING_LOOP}", text("runs", target=AVX512))
-    assert not re.search(rf"br label %b\d+, !llvm.loop {FILLING_LOOP}", text("runs", target=AVX2))
+    assert fills("runs", AVX512)
+    assert not fills("runs", AVX2)
+    assert not fills("runs", AVX512, group=1)  # a single work-item has a long one
+    assert not fills("copies", AVX512)
+
+
+@pytest.mark.parametrize("width", [1, 8, None])
+def test_copies_of_all_lengths(program: Program, width: int | None) -> None:
+    items = 256
+    lengths = np.random.default_rng(6).integers(0, 70, items)
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    given = np.random.default_rng(7).integers(0, 1000, starts[-1]).astype(np.int32)
+    out = np.full(starts[-1] + 8, -1, np.int32)
+    run(program, "copies", (4, 1, 1), (64, 1, 1), given, starts, out, width=width)
+    places = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
+    assert out.tolist() == [*(3 * given + places), *[-1] * 8]

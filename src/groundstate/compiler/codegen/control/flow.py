@@ -297,7 +297,7 @@ class ControlFlow:
         is_back = loop is not None and loop.header is header and loop.contains(block)
         if self.text.width > 1 or loop is None or not is_back:
             return ""
-        return loop_hint(loop, self.emitter.context.target)
+        return loop_hint(loop, self.divergence)
 
     def _go_together(self, block: Block) -> None:
         """Leaves a block to where all lanes want to go, or continues if they disagree."""
