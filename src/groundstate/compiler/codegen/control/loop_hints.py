@@ -39,9 +39,9 @@ def _is_serial(header: Block) -> bool:
 
 
 def _only_stores(loop: Loop) -> bool:
-    """True for a loop that fills memory and waits for nothing. Where there are many work-items, each
-    has a short one: several vectors at a time would gain less than it costs that nobody can predict
-    where the loops for what they leave end. Loops that also load lose more: long copies took 1.5
-    times as long."""
+    """True for a loop that fills memory and waits for nothing. Of many work-items each has a short
+    one: several vectors at a time would gain less than it costs that nobody can predict where the
+    loops for what they leave end. Loops that also load are left alone: long copies took 1.5 times
+    as long with masks."""
     ops = {each.op for block in loop.blocks for each in block.nodes}
     return "Store" in ops and "Load" not in ops
