@@ -11,17 +11,17 @@ static inline uint64_t gs_align_local(uint64_t bytes) {
     return (bytes + GS_LOCAL_ALIGNMENT - 1) & ~(uint64_t)(GS_LOCAL_ALIGNMENT - 1);
 }
 
-enum { GS_MOST_VARIANTS = 4, GS_PROFILE_SIZES = 4 };
+enum { GS_MOST_VARIANTS = 4, GS_KEPT_COMPARISONS = 16, GS_PROFILE_SIZES = 4 };
 
 /* One way to run a kernel: as vectors of so many work-items, or one work-item after the other. All compute the same.
- * The times are those of this one and of the preferred one on neighbouring groups; older ones count less. */
+ * The comparisons are the last ones with the preferred variant: runtime/variants.c knows what is in them. */
 typedef struct gs_variant {
     gs_run_groups run;
     uint64_t private_bytes, saved_bytes;
     const gs_source_lines *lines; /* NULL: they are not known */
     bool refills;                 /* free lanes take the next work-items: the last ones of a part leave most lanes free */
     _Atomic uint32_t trials;
-    _Atomic uint64_t trial_nanoseconds, preferred_nanoseconds;
+    _Atomic uint64_t comparisons[GS_KEPT_COMPARISONS];
 } gs_variant;
 
 /* A kernel compiled for one group size. */

@@ -183,20 +183,27 @@ static uint64_t time_variant(const job *job, uint32_t variant, uint64_t first, u
     return gs_clock(CLOCK_THREAD_CPUTIME_ID) - start;
 }
 
+/* One side of a trial: first what loads code and tables, and lets the CPU learn its branches. */
+static uint64_t time_side(const job *job, uint32_t variant, uint64_t first, gs_trial trial) {
+    if (trial.warm_up > 0)
+        run_variant(job, variant, first, trial.warm_up);
+    return is_lost() ? 0 : time_variant(job, variant, first + trial.warm_up, trial.groups);
+}
+
 /* Runs some of the groups in two ways, which take turns at being the first. Returns how many groups. */
 static uint64_t run_trial(const job *job, uint64_t first, uint64_t count) {
     gs_trial trial = gs_trial_begin(job->code, count);
     if (trial.groups == 0)
         return 0;
     uint32_t each = trial.is_tried ? trial.tried : trial.preferred, other = trial.is_tried ? trial.preferred : trial.tried;
-    uint64_t one = time_variant(job, each, first, trial.groups), two = 0;
+    uint64_t side = trial.warm_up + trial.groups, one = time_side(job, each, first, trial), two = 0;
     if (!trial.is_half && !is_lost())
-        two = time_variant(job, other, first + trial.groups, trial.groups);
+        two = time_side(job, other, first + side, trial);
     if (!is_lost() && trial.is_half)
         gs_trial_end_half(job->code, trial, one);
     else if (!is_lost())
         gs_trial_end(job->code, trial, trial.is_tried ? one : two, trial.is_tried ? two : one);
-    return trial.is_half ? 1 : 2 * trial.groups;
+    return trial.is_half ? 1 : 2 * side;
 }
 
 static void run_groups(const job *job, uint64_t first, uint64_t count) {

@@ -10,6 +10,7 @@
 typedef struct gs_trial {
     uint32_t tried, preferred; /* variants */
     uint64_t groups;           /* for each; 0: none should be made now */
+    uint64_t warm_up;          /* so many groups come before them, for each, whose time does not count */
     bool is_half;              /* a single group is at hand: it is one half of a trial, and the next one the other */
     bool is_tried;             /* which half, or for a whole trial, which comes first */
 } gs_trial;

@@ -30,6 +30,7 @@ from groundstate.compiler.lower.group_operations import lower_group_operations
 from groundstate.compiler.lower.sampled_images import split_sampled_images
 from groundstate.compiler.opt.distribute import distribute_loops
 from groundstate.compiler.opt.fuse_dots import fuse_dots
+from groundstate.compiler.opt.hoist_loads import hoist_loads
 from groundstate.compiler.opt.look_up_tables import look_up_tables
 from groundstate.compiler.opt.mem2reg import promote_variables
 from groundstate.compiler.opt.merge_exits import merge_exits
@@ -100,6 +101,7 @@ VECTOR = (
     Pass("merge-stores", merge_stores, keeps=(CFG,), is_optional=True),
     Pass("prefetch", prefetch, keeps=(CFG,), is_optional=True),
     Pass("relieve-pressure", relieve_pressure, is_optional=True),
+    Pass("hoist-loads", hoist_loads, is_optional=True),
     Pass("no-wrap", version_for_no_wrap, is_optional=True),
     Pass("distribute-loops", distribute_loops, is_optional=True),
     Pass("fuse-dots", fuse_dots, keeps=(CFG,), is_optional=True),

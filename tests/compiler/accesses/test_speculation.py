@@ -52,6 +52,14 @@ __kernel void in_loop(__global const float *in, __global float *out, int w, int 
     for (int dx = -r; dx <= r; dx++) sum += in[clamp(x + dx, 0, w - 1)];
     out[x] = sum;
 }
+__kernel void in_rows(__global const float *in, __global float *out, int w, int h, int dx) {
+    int x = get_global_id(0);
+    float sum = 0;
+    for (int y = -1; y <= h; y++)
+        sum += in[clamp(y, 0, h - 1) * w + clamp(x + dx, 0, w - 1)];
+    if (x & 2) sum += in[clamp(x - dx, 0, w - 1) + w * (h - 1)];
+    out[x] = sum;
+}
 __kernel void unsigned_wrap(__global const float *in, __global float *out, uint from, uint most) {
     uint x = get_global_id(0);
     out[x] = in[min(x + from, most)];
@@ -139,6 +147,32 @@ def test_clamp_in_a_loop(program: Program, width: int | None) -> None:
         launch(program, "in_loop", width, given, out, np.int32(w), np.int32(3))
         columns = np.clip(COLUMNS[:, None] + np.arange(-3, 4), 0, w - 1)
         np.testing.assert_array_equal(out, given[columns].sum(axis=1))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_clamped_columns_of_rows(program: Program, width: int | None) -> None:
+    height = 3
+    rows = np.clip(np.arange(-1, height + 1), 0, height - 1)
+    for w in IMAGE_WIDTHS:
+        given = numbers("f4", height * w)
+        for dx in SHIFTS:
+            out = np.zeros(ITEMS, np.float32)
+            shape = (np.int32(w), np.int32(height), np.int32(dx))
+            launch(program, "in_rows", width, given, out, *shape)
+            image = given.reshape(height, w)
+            expected = image[rows][:, np.clip(COLUMNS + dx, 0, w - 1)].sum(axis=0)
+            mirrored = image[height - 1, np.clip(COLUMNS - dx, 0, w - 1)]
+            expected += np.where(COLUMNS & 2, mirrored, 0)
+            np.testing.assert_array_equal(out, expected)
+
+
+def test_sums_that_do_not_wrap_are_not_looked_at(program: Program) -> None:
+    """In the others the first and the last of 16 lanes have to be 15 apart after widening."""
+    look = re.compile(r"icmp eq i64 %t\d+, 15$", re.MULTILINE)
+    text = program.write("in_rows", (GROUP, 1, 1), 16).text
+    assert "load <16 x float>" in text
+    assert not look.search(text)
+    assert look.search(program.write("unsigned_wrap", (GROUP, 1, 1), 16).text)
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -52,7 +52,7 @@ def test_every_instruction_is_in_one_table() -> None:
 
 def test_the_tables_name_nothing_else() -> None:
     ours = {"Builtin", "WriteGroupCell", "ReadGroupCells", "CombineGroup", "Prefetch"}
-    ours |= {"SamplerOfImage", "SampleImage", "NeverWraps", "Trap"}
+    ours |= {"SamplerOfImage", "SampleImage", "NeverWraps", "NeverOverlaps", "Trap"}
     ours |= {"SDotAdd", "UDotAdd", "SUDotAdd", "ShortDotAdd", "BFloatDotAdd", "TileProduct"}
     ours |= {"Report", "ArgumentBound", "Guard"}
     ours |= {"TellAccess", "TellAccessIf", "TellBlock", "TellCopy", "TellBarrier"}

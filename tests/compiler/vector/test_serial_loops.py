@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundstate.compiler.codegen.control.flow import SERIAL_LOOP
+from groundstate.compiler.codegen.control.loop_hints import SERIAL_LOOP
 from groundstate.compiler.codegen.group_loop import KEEP
 from groundstate.compiler.program import Program
 from tests.compiler.runner import program_of

@@ -89,6 +89,102 @@ static void the_best_of_three_is_found(void) {
     }
 }
 
+/* --- Times as they are on a machine that others use -------------------------------------------------- */
+
+/* A number below `bound`, the same ones in every run. */
+static uint64_t drawn(uint64_t bound) {
+    static uint64_t state = 88172645463325252;
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state % bound;
+}
+
+/* Half as long again at most; now and then much longer. */
+static uint64_t disturbed(uint64_t time) { return drawn(6) == 0 ? time * (5 + drawn(40)) : time + drawn(time / 2); }
+
+/* Groups of which one may have sixteen times as much to do as its neighbour. */
+static uint64_t uneven(uint64_t time) { return time << drawn(5); }
+
+/* Runs parts of launches of two variants and returns in how many the slower one was preferred. */
+static int misjudged(gs_code *code, int parts, const uint64_t cost[], uint64_t (*noise)(uint64_t)) {
+    int wrong = 0;
+    for (int each = 0; each < parts; each++) {
+        gs_trial trial = gs_trial_begin(code, 64);
+        if (trial.groups > 0)
+            gs_trial_end(code, trial, noise(cost[trial.tried] * 1000), noise(cost[trial.preferred] * 1000));
+        code->busy_nanoseconds += 64 * cost[code->preferred] * 1000;
+        wrong += cost[code->preferred] > cost[!code->preferred];
+    }
+    return wrong;
+}
+
+static void noise_does_not_decide(uint64_t (*noise)(uint64_t)) {
+    enum { PROGRAMS = 200, PARTS = 400 };
+    int wrong = 0;
+    for (int program = 0; program < PROGRAMS; program++) {
+        gs_code *code = new_code(2);
+        code->preferred = program % 2;
+        wrong += misjudged(code, PARTS, (const uint64_t[]){100, 250}, noise);
+        free(code);
+    }
+    REQUIRE(wrong < PROGRAMS * PARTS / 20);
+}
+
+static void one_bad_measurement_does_not_decide(void) {
+    gs_code *code = new_code(2);
+    const uint64_t cost[] = {100, 300};
+    for (int each = 0; each < 2 * FIRST_TRIALS; each++) {
+        gs_trial trial = gs_trial_begin(code, 64);
+        uint64_t late = each % 6 == 5 ? 100 : 1;
+        if (trial.groups > 0)
+            gs_trial_end(code, trial, cost[trial.tried] * 1000, cost[trial.preferred] * 1000 * late);
+        REQUIRE(code->preferred == 0);
+    }
+    free(code);
+}
+
+static void changed_data_are_noticed_soon(void) {
+    gs_code *code = new_code(2);
+    run_parts(code, 20000, 64, (const uint64_t[]){FAST, SLOW});
+    REQUIRE(code->preferred == 0);
+    uint64_t busy = code->busy_nanoseconds;
+    while (code->preferred == 0)
+        run_part(code, 64, (const uint64_t[]){SLOW, FAST});
+    REQUIRE(code->busy_nanoseconds - busy < busy / 50);
+    free(code);
+}
+
+static void one_that_is_much_slower_is_not_tried_often(void) {
+    gs_code *code = new_code(3);
+    run_parts(code, 30, 64, (const uint64_t[]){100, 2000, 105});
+    REQUIRE(code->preferred == 0);
+    REQUIRE(code->variants[1].trials <= LEAST_TRIALS && code->variants[2].trials >= FIRST_TRIALS);
+    free(code);
+}
+
+static void one_that_is_much_slower_is_tried_on_less(void) {
+    gs_code *code = new_code(2);
+    uint64_t before = gs_trial_begin(code, 100000).groups;
+    run_parts(code, 3, 100000, (const uint64_t[]){100, 1000});
+    REQUIRE(gs_trial_begin(code, 100000).groups <= before / 10 + 1);
+    free(code);
+}
+
+static void most_of_a_trial_counts(void) {
+    gs_code *code = new_code(2);
+    gs_trial trial = gs_trial_begin(code, 6400);
+    REQUIRE(trial.warm_up > 0 && trial.warm_up < trial.groups && trial.warm_up + trial.groups <= 3200);
+    code->variants[1].refills = true;
+    REQUIRE(gs_trial_begin(code, 6400).warm_up == 0); /* free lanes are rare in one long range only */
+    free(code);
+}
+
+static void long_times_keep_their_ratio(void) {
+    comparison times = unpacked(packed((comparison){UINT64_C(90) << 40, UINT64_C(30) << 40}));
+    REQUIRE(times.preferred > 0 && times.tried == 3 * times.preferred);
+}
+
 static void trials_take_little_time(void) {
     gs_code *code = new_code(2);
     run_parts(code, 100000, 20, (const uint64_t[]){10, 80});
@@ -121,7 +217,8 @@ static void trials_of_long_groups_are_short(void) {
         code->group_picoseconds = 2 * MOST_PICOSECONDS;
         REQUIRE(gs_trial_begin(code, 10000).groups <= LEAST_REFILLED_GROUPS);
         code->group_picoseconds = MOST_PICOSECONDS / 100;
-        uint64_t groups = gs_trial_begin(code, 10000).groups;
+        gs_trial trial = gs_trial_begin(code, 10000);
+        uint64_t groups = trial.warm_up + trial.groups;
         REQUIRE(groups >= 100 && groups <= 100 + LEAST_REFILLED_GROUPS);
         free(code);
     }
@@ -158,7 +255,7 @@ static void variants_are_wished_for_in_time(void) {
 
 static void a_choice_is_remembered_once_made(void) {
     gs_code *code = new_code(2);
-    const uint64_t cost[] = {SLOW, FAST};
+    const uint64_t cost[] = {FAST + FAST / 2, FAST};
     while (code->preferred == 0)
         run_part(code, 32, cost);
     REQUIRE(gs_variant_wishes(code) == 0); /* it is not certain yet */
@@ -182,6 +279,14 @@ int main(void) {
     one_as_fast_changes_nothing();
     the_first_trial_does_not_count();
     the_best_of_three_is_found();
+    noise_does_not_decide(disturbed);
+    noise_does_not_decide(uneven);
+    one_bad_measurement_does_not_decide();
+    changed_data_are_noticed_soon();
+    one_that_is_much_slower_is_not_tried_often();
+    one_that_is_much_slower_is_tried_on_less();
+    most_of_a_trial_counts();
+    long_times_keep_their_ratio();
     trials_take_little_time();
     trials_fit_into_what_is_there();
     trials_of_long_groups_are_short();

@@ -34,8 +34,10 @@ class LoopTest(NamedTuple):
 class Induction(WalkedAxis):
     """The iterations of a loop, as an axis along which values go up."""
 
-    def __init__(self, loop: SingleExitLoop) -> None:
+    def __init__(self, loop: SingleExitLoop, still: frozenset[Node] = frozenset()) -> None:
         self.loop = loop
+        self.moving = loop.inside - still
+        """What is computed in each iteration, but for what is known to stay the same."""
         self._steps = Steps(self, MAX_DEPTH)
         self.test = self._find_test()
 
@@ -44,7 +46,7 @@ class Induction(WalkedAxis):
         return self._steps.of(node)
 
     def start(self, node: Node) -> Start:
-        if node not in self.loop.inside:
+        if node not in self.moving:
             return STILL
         if node.op == "Phi":
             return self._step_of_phi(node) if node in self.loop.header.phis else None
@@ -67,7 +69,7 @@ class Induction(WalkedAxis):
         if following in self.loop.header.phis and following is not phi:
             return self._step_ahead(phi, following)
         step = _added(following, phi)
-        return None if step is None or step.factor in self.loop.inside else step
+        return None if step is None or step.factor in self.moving else step
 
     def _step_ahead(self, phi: Node, ahead: Node) -> Step | None:
         """The step of a number that is what another one was an iteration ago."""
@@ -84,10 +86,10 @@ class Induction(WalkedAxis):
         if not op or not OPERATIONS[op].swapped:
             return None
         number, bound = condition.operands
-        if bound in self.loop.inside:
+        if bound in self.moving:
             number, bound, op = bound, number, OPERATIONS[op].swapped
         found = self.step(number)
-        if bound in self.loop.inside or found is None or found.factor is not None:
+        if bound in self.moving or found is None or found.factor is not None:
             return None
         step = found.amount
         if not isinstance(number.type, Int) or abs(step) >= 1 << number.type.width - 1:

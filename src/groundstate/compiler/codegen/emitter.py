@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
+from groundstate.compiler.analysis.deciding_loads import deciding_loads
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.codegen.arithmetic.bfloat import as_float, is_bfloat, upper_half
 from groundstate.compiler.codegen.arithmetic.quotients import divide_once, divides_once
@@ -61,6 +62,9 @@ class Emitter(Values):
         self.home = 0
         self.streams = ""
         """When the store that is being written goes around the cache; empty for never."""
+        self.deciding = deciding_loads(divergence)
+        self.decides = False
+        """Whether the load that is being written is one of these."""
         self.problems = Problems(kernel.name)
 
     def _go_to_row(self, row: int) -> None:

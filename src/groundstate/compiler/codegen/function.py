@@ -120,6 +120,8 @@ class Values:
         self.allocas: list[str] = []
         self.block: Block | None = None
         self.mask: str | None = None
+        self.inhabited: str | None = None
+        """A mask in which a lane is set for certain."""
         self.here: dict[Node, Value] = {}
         self._rows = [(self.here, self.layout)]
         """Of each row of the group that runs in lockstep: the values at hand, and the slots."""

@@ -43,7 +43,8 @@ from groundstate.compiler.analysis.rows import ONE_BY_ONE, Lockstep
 from groundstate.compiler.analysis.shared_variables import stack_variables
 from groundstate.compiler.codegen import counting
 from groundstate.compiler.codegen.control import refill
-from groundstate.compiler.codegen.control.flow import SERIAL_LOOP_LINES, ControlFlow
+from groundstate.compiler.codegen.control.flow import ControlFlow
+from groundstate.compiler.codegen.control.loop_hints import LOOP_HINT_LINES
 from groundstate.compiler.codegen.control.speculation import MOSTLY_LINE
 from groundstate.compiler.codegen.debug_metadata import DebugMetadata, Described
 from groundstate.compiler.codegen.emitter import Emitter, KernelContext
@@ -204,7 +205,7 @@ class KernelWriter:
         lines = [*self._step_lines(), *loop.lines()]
         declarations = {**text.declarations, **loop.declarations}
         lines += declarations.values()
-        lines += ["!0 = !{}", "!1 = !{i32 1}", MOSTLY_LINE, *SERIAL_LOOP_LINES, *loop.metadata()]
+        lines += ["!0 = !{}", "!1 = !{i32 1}", MOSTLY_LINE, *LOOP_HINT_LINES, *loop.metadata()]
         lines += self.debug.lines() if self.debug is not None else ()
         table_size = table_bytes(self.target) if self.context.privatised else 0
         return Code(

@@ -72,7 +72,8 @@ SAME = frozenset(("CopyObject", "Copy", "CopyLogical", "ExpectKHR", "ArithmeticF
 
 NEVER = frozenset(
     (
-        *("Builtin", "ArgumentBound", "Guard", "NeverWraps", "FreezeKHR", "ReadClockKHR"),
+        *("Builtin", "ArgumentBound", "Guard", "FreezeKHR", "ReadClockKHR"),
+        *("NeverWraps", "NeverOverlaps"),
         *("ReadGroupCells", "CombineGroup", "SizeOf", "GenericPtrMemSemantics"),
         *("Variable", "VariableLengthArrayINTEL", "SaveMemoryINTEL", "Trap", "Refused"),
     )

@@ -302,4 +302,5 @@ number("llvm.fma llvm.fmuladd", "ieee= ieee= ieee= -> ieee")
 number("llvm.is.fpclass", "ieee~ whole. -> bool", check=checks.classes)
 number("ReadClockKHR", "whole. -> whole", effect=Effect.OBSERVABLE)
 number("NeverWraps", "any* -> bool", divergence=LaneRule.UNIFORM)
+number("NeverOverlaps", "any* -> bool")
 """Whether an index wraps in no iteration of a loop (no-wrap loop versioning)."""

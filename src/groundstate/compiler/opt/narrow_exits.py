@@ -60,9 +60,14 @@ def _outside(node: Node, users: dict[Node, list[Node]], loop: Loop) -> list[Node
     outside = [
         each
         for each in dict.fromkeys(users[node])
-        if each.block is not None and not loop.contains(each.block)
+        if each.block is not None and not loop.contains(each.block) and not _is_unused(each, users)
     ]
     return outside if all(_is_smaller(each, node) for each in outside) else []
+
+
+def _is_unused(node: Node, users: dict[Node, list[Node]]) -> bool:
+    """True for a phi that another pass has left without users."""
+    return node.op == "Phi" and not users.get(node)
 
 
 def _is_smaller(user: Node, node: Node) -> bool:

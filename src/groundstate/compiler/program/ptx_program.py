@@ -266,7 +266,7 @@ class _Module:
         return texts[0].split("\n")
 
     def _text(self) -> str:
-        from groundstate.compiler.codegen.control.flow import SERIAL_LOOP_LINES
+        from groundstate.compiler.codegen.control.loop_hints import LOOP_HINT_LINES
         from groundstate.compiler.codegen.control.speculation import MOSTLY_LINE
         from groundstate.compiler.codegen.thread.kernel import DYNAMIC_LINE
 
@@ -281,7 +281,7 @@ class _Module:
             "!0 = !{}",
             "!1 = !{i32 1}",
             MOSTLY_LINE,
-            *SERIAL_LOOP_LINES,
+            *LOOP_HINT_LINES,
             *DebugMetadata.together(self.debug),
         ]
         return "\n".join(lines) + "\n"

@@ -49,6 +49,8 @@ class Target:
     has_mask_registers: bool = False
     """Whether masks have registers of their own, and gathers, scatters and stores take them.
     Without them, a mask is a vector, and LLVM writes a branch for each lane of a masked access."""
+    passes_masks: bool = False
+    """Whether a piece of assembly takes mask registers of all widths."""
     estimate_lanes: int = 0
     """Of the widest instruction that estimates reciprocals and their square roots; 0: none."""
     lane_permutations: Mapping[str, str] = {}

@@ -86,6 +86,7 @@ MORE: tuple[tuple[tuple[str, ...], dict[str, object]], ...] = (
     (("amx-tile", "amx-int8", "amx-bf16"), {"has_tiles": True}),
     (("cx16",), {"widest_exchange": 16}),
     (("avx512fp16", "avx512vl"), {"has_half_arithmetic": True}),
+    (("avx512bw", "avx512dq", "avx512vl"), {"passes_masks": True}),
     (("avx512bw", "avx512vl"), {"short_dots": PAIRS, "table_lookups": AVX512BW_LOOKUPS}),
     (("avx512bw", "avx512vbmi"), {"table_lookups": VBMI_LOOKUPS}),
     (("avxvnni",), {"byte_dots": _of_widths("llvm.x86.avx512.vpdpbusd", 4, 8)}),

@@ -8,9 +8,11 @@ from collections.abc import Collection
 
 from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.divergence import VARYING
+from groundstate.compiler.analysis.facts import has_barriers
 from groundstate.compiler.analysis.liveness import Liveness, incoming_values
 from groundstate.compiler.analysis.register_pressure import registers_of
 from groundstate.compiler.codegen.control.all_lanes import AllLanesPath
+from groundstate.compiler.codegen.control.loop_hints import loop_hint
 from groundstate.compiler.codegen.control.refill import Refill
 from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.codegen.function import components, schedule
@@ -20,14 +22,6 @@ from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Block, Node, deadline
 from groundstate.compiler.ir.ops import LEAVES
 from groundstate.compiler.lower.barriers import is_group_barrier
-from groundstate.compiler.spirv.types import Float
-
-SERIAL_LOOP = "!5"
-SERIAL_LOOP_LINES = (
-    '!4 = !{!"llvm.loop.unroll.runtime.disable"}',
-    f"{SERIAL_LOOP} = distinct !{{{SERIAL_LOOP}, !4}}",
-)
-"""Of a branch back to the header of a loop that LLVM is not to unroll."""
 
 
 class NeedsOneLane(Exception):  # noqa: N818 - a change of plan, not an error
@@ -58,6 +52,12 @@ class ControlFlow:
         """All places for what is saved."""
         self.context_bytes = 0
         self.context_base = ""
+        self._may_be_empty = (
+            entry_mask is not None
+            or emitter.divergence.refilled is not None
+            or has_barriers(emitter.kernel)
+        )
+        """True if control may come to a divergent block for no lane at all."""
         self._mask = ""
         """The mask of the block that is being written, if it is divergent."""
         self._all_lanes = AllLanesPath(emitter, cfg)
@@ -203,6 +203,7 @@ class ControlFlow:
     def _write_nodes(self, block: Block, mask: str | None) -> None:
         emitter = self.emitter
         emitter.block, emitter.mask = block, mask
+        emitter.inhabited = mask if self.is_divergent(block) and not self._may_be_empty else None
         emitter.forget()
         for phi in block.phis:
             emitter.keep_for_leavers(phi)
@@ -288,20 +289,15 @@ class ControlFlow:
         self._copy_phis(block, successor, None)
         if successor in self._all_lanes.blocks:
             self._all_lanes.enter(successor, block)
-        is_serial = self._is_serial(block, successor)
-        self._enter(successor, f", !llvm.loop {SERIAL_LOOP}" if is_serial else "")
+        self._enter(successor, self._hint(block, successor))
 
-    def _is_serial(self, block: Block, header: Block) -> bool:
-        """True if control goes round a loop of one work-item in which each iteration waits for the
-        sum of the one before: unrolling would gain nothing, and leave a second loop whose end
-        cannot be predicted."""
+    def _hint(self, block: Block, header: Block) -> str:
+        """What LLVM is told of a loop of one work-item on the way round it."""
         loop = self.cfg.loop_of.get(header)
-        if self.text.width > 1 or loop is None or loop.header is not header:
-            return False
-        return loop.contains(block) and any(
-            isinstance(phi.type, Float) and any(phi in each.operands for each in phi.operands)
-            for phi in header.phis
-        )
+        is_back = loop is not None and loop.header is header and loop.contains(block)
+        if self.text.width > 1 or loop is None or not is_back:
+            return ""
+        return loop_hint(loop, self.divergence)
 
     def _go_together(self, block: Block) -> None:
         """Leaves a block to where all lanes want to go, or continues if they disagree."""
@@ -399,7 +395,7 @@ class ControlFlow:
         assert block.condition is not None
         condition = self.emitter.scalar(block.condition)
         if block.switch is None:
-            chosen = [self.text.as_vector(condition)]
+            chosen = [self._decision(block, self.text.as_vector(condition))]
         else:
             chosen = [self._equal(condition, value) for value in block.switch]
         taken = [self.logic.where(mask, each) for each in chosen]
@@ -407,6 +403,12 @@ class ControlFlow:
         for each in chosen:
             rest = self.logic.where_not(rest, each)
         return [*taken, rest] if block.switch is None else [rest, *taken]
+
+    def _decision(self, block: Block, bits: str) -> str:
+        """The truth values by which lanes part at the end of a block. In a loop they are not to
+        be computed under the mask, for which they would have to wait."""
+        loop = self.cfg.loop_of.get(block)
+        return self.logic.unmasked(bits) if loop in self.divergence.divergent_loops else bits
 
     def _equal(self, condition: Lanes, value: int) -> str:
         text = self.text

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from groundstate.compiler.codegen.values import LaneText
 
+LEAST_BITS = 8
+"""Of a mask register that an instruction takes as a whole."""
+
 
 class Masks:
     """Writes the logic of masks. `bits` are vectors of truth values, as instructions take them."""
@@ -57,6 +60,16 @@ class Masks:
             return self.text.emit(f"{operation} {self.type} {one}, {other}")
         wide = f"{operation} {self.type} {self.of_bits(one)}, {self._extended(other)}"
         return self.bits(self._hidden(self.text.emit(wide)))
+
+    def unmasked(self, bits: str) -> str:
+        """The same truth values. With mask registers LLVM would compare under the mask that they
+        are combined with, which takes four times as long as combining them afterwards."""
+        if not self.text.target.passes_masks or self.text.width < LEAST_BITS:
+            return bits
+        type_ = self.text.vector_type("i1")
+        return self.text.emit(
+            f'call {type_} asm "", "=k,0"({type_} {bits}) nounwind willreturn memory(none)'
+        )
 
     def any(self, mask: str) -> str:
         """True if a lane is set."""

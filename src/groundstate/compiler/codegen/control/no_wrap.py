@@ -1,4 +1,5 @@
-"""What is asked before a loop whose indices must not pass 2^32 (opt/nowrap.py)."""
+"""What is asked before a loop: that its indices do not pass 2^32 (opt/nowrap.py), and that what it
+stores keeps off what it loads (opt/hoist_loads.py)."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ def _never_wraps(emitter: Emitter, node: Node) -> None:
     first = emitter.scalar(node.operands[0])
     assert first.stride is not None
     across = first.stride * (text.width - 1)
-    trip_count, conditions = _trip_count(emitter, node)
+    trip_count, conditions = _trip_count(emitter, node, *node.operands[1:3])
     way = text.emit(f"mul i64 {trip_count}, {_step(emitter, node)}")
     start = low_word(text, first.type, first.name)
     room = text.emit(f"sub i64 {LOW_WORD - across}, {start}")
@@ -36,6 +37,28 @@ def _never_wraps(emitter: Emitter, node: Node) -> None:
     emitter.define(node, Lanes("i1", fits))
 
 
+@handles("NeverOverlaps")
+def _never_overlaps(emitter: Emitter, node: Node) -> None:
+    """True if what a loop stores at a fixed step lies before something in memory, or behind it."""
+    text = emitter.text
+    trip_count, conditions = _trip_count(emitter, node, *node.operands[:2])
+    step, stored, loaded = (int(str(each)) for each in node.literals[2:])
+    first, place = (
+        text.emit(f"ptrtoint ptr {emitter.scalar(each).name} to i64") for each in node.operands[2:]
+    )
+    way = text.emit(f"mul i64 {trip_count}, {step}")
+    last = text.emit(f"add i64 {first}, {way}")
+    lowest, highest = (first, last) if step >= 0 else (last, first)
+    end, behind = text.emit(f"add i64 {place}, {loaded}"), text.emit(f"add i64 {highest}, {stored}")
+    before = text.emit(f"icmp ule i64 {end}, {lowest}")
+    after = text.emit(f"icmp uge i64 {place}, {behind}")
+    clear = text.emit(f"or i1 {before}, {after}")
+    conditions.append(text.emit(f"icmp ule i64 {trip_count}, {LOW_WORD}"))
+    for condition in conditions:
+        clear = text.emit(f"and i1 {clear}, {condition}")
+    emitter.define(node, Lanes("i1", clear))
+
+
 def _step(emitter: Emitter, node: Node) -> str:
     """By how much the index goes up in each iteration, in 64 bits."""
     if node.literals[2] is not None:
@@ -44,10 +67,10 @@ def _step(emitter: Emitter, node: Node) -> str:
     return low_word(emitter.text, step.type, step.name)
 
 
-def _trip_count(emitter: Emitter, node: Node) -> tuple[str, list[str]]:
+def _trip_count(emitter: Emitter, node: Node, number: Node, end: Node) -> tuple[str, list[str]]:
     """How often a loop is run again at most, in 64 bits, and under which conditions."""
     text, op, step = emitter.text, str(node.literals[0]), int(str(node.literals[1]))
-    variable, bound = (emitter.scalar(each) for each in node.operands[1:3])
+    variable, bound = (emitter.scalar(each) for each in (number, end))
     type_, size = variable.type, abs(step)
     ends = (bound.name, variable.name) if step > 0 else (variable.name, bound.name)
     distance = text.emit(f"sub {type_} {ends[0]}, {ends[1]}")

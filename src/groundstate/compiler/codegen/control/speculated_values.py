@@ -21,7 +21,11 @@ from groundstate.compiler.codegen.values import Lanes, LaneText, Speculation
 from groundstate.compiler.ir import Node, constant_int
 from groundstate.compiler.ir.ops import CHAINS, Affine, Category, operation
 from groundstate.compiler.light_dataclass import replace
+from groundstate.compiler.spirv.opcodes import Decoration
 
+SUMS = {Affine.SUM: "add", Affine.DIFFERENCE: "sub"}
+SIGNED_BOUNDS = (("sle",), ("sge",))
+"""How a number compares first that is within bounds, and does not wrap from lane to lane."""
 ALWAYS = ""
 """The condition of what is no speculation."""
 
@@ -42,7 +46,7 @@ def speculate(
     swaps = [each.swap for each in ways if each is not None and each.swap]
     if swaps and (len(swaps) > 1 or not _keeps_order(node, stride)):
         return value
-    writer = _Writer(text, node, value.type, stride, mask)
+    writer = _Writer(text, node, value.type, stride, operand, mask)
     if is_product(node):
         found = writer.product(ways)
     elif operation(node).affine is Affine.SELECT:
@@ -86,14 +90,25 @@ def _goes_down(number: Node) -> bool:
     return rule is Affine.DIFFERENCE
 
 
+def _stays_signed(number: Node) -> bool:
+    """True if the program says that a number does not wrap in any lane that computes it."""
+    return Decoration.NoSignedWrap in number.decorations
+
+
 class _Writer:
     """Writes the first lane of one node, and the condition under which the others follow."""
 
     def __init__(
-        self, text: LaneText, node: Node, type_: str, stride: int, mask: str | None
+        self,
+        text: LaneText,
+        node: Node,
+        type_: str,
+        stride: int,
+        operand: Callable[[Node], Lanes],
+        mask: str | None,
     ) -> None:
         self.text, self.node, self.type, self.stride = text, node, type_, stride
-        self.mask = mask
+        self.operand, self.mask = operand, mask
 
     @property
     def across(self) -> int:
@@ -212,8 +227,28 @@ class _Writer:
         if way.type[0] != "i" or self.type[0] != "i":
             return None
         if int(self.type[1:]) > int(way.type[1:]):
+            is_signed = operation(self.node).affine is Affine.SAME
+            exact = self._sum_in_more_bits(self.node.operands[0]) if is_signed else None
+            if exact is not None:
+                return self._if_all(exact, [way.holds])
             return self._converted(way, lambda name: self._resized("sext", way, name))
         return self._if_all(self._resized("trunc", way, way.first), [way.holds])
+
+    def _sum_in_more_bits(self, number: Node) -> str | None:
+        """The first lane of a sum that the program says does not wrap, summed in more bits, if each
+        part is the same in all lanes or within bounds: then nothing is left to look at."""
+        way, rule = _way(self.operand(number)), operation(number).affine
+        if way is None or way.swap:
+            return None
+        if way.stride == 0 or bounds(number)[:1] in SIGNED_BOUNDS:
+            return self._resized("sext", way, way.first)
+        is_speculated = way.holds != ALWAYS
+        if not is_speculated or rule not in SUMS or not _stays_signed(number):
+            return None
+        parts = [self._sum_in_more_bits(each) for each in number.operands]
+        if None in parts:
+            return None
+        return self.text.emit(f"{SUMS[rule]} {self.type} {parts[0]}, {parts[1]}")
 
     def _resized(self, kind: str, way: Speculation, name: str) -> str:
         return self.text.emit(f"{kind} {way.type} {name} to {self.type}")

@@ -51,7 +51,9 @@ def _load(emitter: Emitter, node: Node) -> None:
         emitter.define(node, _load_interleaved(emitter, pointer, node.type, element))
         return
     align, volatile = _access(emitter, node, node.type)
+    emitter.decides = node in emitter.deciding and not volatile
     emitter.define(node, load(emitter, pointer, node.type, align, volatile))
+    emitter.decides = False
 
 
 @handles("Store")

@@ -2,7 +2,8 @@
 
 Without mask registers there are instructions for words, but none for bytes and half-words: LLVM
 would write a branch for each lane. What lies in one page can all be read if any of it can, so there
-is one look instead, and a branch for each lane only where a vector reaches into the next page.
+is one look instead, and a branch for each lane only where a vector reaches into the next page. So
+it is for loads that decide who stays in a loop: with the mask they would have to wait for it.
 """
 
 from __future__ import annotations
@@ -20,15 +21,20 @@ def load_masked(emitter: Emitter, wide: str, pointer: str, align: int, mask: str
     """Loads what the mask allows. Inactive lanes get zero (see `gather`), or what lies there."""
     count, element = wide[1:-1].split(" x ")
     size = int(count) * scalar_bytes(element)
-    if emitter.context.target.has_mask_registers or scalar_bytes(element) >= WORD_BYTES:
+    has_instruction = (
+        emitter.context.target.has_mask_registers or scalar_bytes(element) >= WORD_BYTES
+    )
+    if size > PAGE_BYTES or (has_instruction and not emitter.decides):
         return _load_allowed(emitter, wide, pointer, align, mask)
     text = emitter.text
     address = text.emit(f"ptrtoint ptr {pointer} to i64")
     offset = text.emit(f"and i64 {address}, {PAGE_BYTES - 1}")
     ends_inside = text.emit(f"icmp ule i64 {offset}, {PAGE_BYTES - size}")
-    bits = text.emit(f"bitcast <{count} x i1> {mask} to i{count}")
-    some = text.emit(f"icmp ne i{count} {bits}, 0")
-    holds = text.emit(f"and i1 {ends_inside}, {some}")
+    holds = ends_inside
+    if mask != emitter.inhabited:
+        bits = text.emit(f"bitcast <{count} x i1> {mask} to i{count}")
+        some = text.emit(f"icmp ne i{count} {bits}, 0")
+        holds = text.emit(f"and i1 {ends_inside}, {some}")
     whole, lanes, after = text.label("whole"), text.label("lanes"), text.label("loaded")
     text.do(f"br i1 {holds}, label %{whole}, label %{lanes}, !prof {MOSTLY}")
     text.start(whole)
