@@ -131,6 +131,20 @@ def test_program_that_is_killed_is_an_event(debuggee: Debuggee, debugger: Debugg
     assert debugger.next() == "PROCESS_ENTRY"
     os.kill(debuggee.process.pid, signal.SIGKILL)
     assert debugger.next() == "DETACHED"
+    usual = signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as in programs in C
+    try:
+        assert debugger.interrupt() == ze.ZE_RESULT_ERROR_DEVICE_LOST
+        check(debugger.detach())
+    finally:
+        signal.signal(signal.SIGPIPE, usual)
+
+
+def test_last_event_of_a_program_arrives(debuggee: Debuggee, debugger: Debugger) -> None:
+    debuggee.do("queue")
+    debuggee.tell("vanish")
+    assert debuggee.process.wait(60) == 0
+    events = [debugger.next() for _ in range(3)]
+    assert events == ["PROCESS_ENTRY", "PROCESS_EXIT", "DETACHED"]
 
 
 def test_detaching_wakes_who_waits_for_an_event(debuggee: Debuggee, debugger: Debugger) -> None:

@@ -65,9 +65,9 @@ class Connection:
         return self._pid == os.getpid()
 
     def send(self, message: Message) -> None:
-        """Says something."""
+        """Says something. If nobody listens any more, no signal ends the program."""
         try:
-            self._socket.sendall(json.dumps(message).encode() + b"\n")
+            self._socket.sendall(json.dumps(message).encode() + b"\n", socket.MSG_NOSIGNAL)
         except OSError as problem:
             raise Gone from problem
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from threading import Condition
 from weakref import WeakKeyDictionary
 
@@ -25,9 +26,15 @@ class DebuggedProcess:
     def __init__(self) -> None:
         self.changed = Condition()
         self.sessions: list[Session] = []
+        self._pid = os.getpid()
         self._queues: dict[int, int] = {}
         """How many are open, by the handle of their device."""
         self._modules: WeakKeyDictionary[Module, LoadedModule] = WeakKeyDictionary()
+
+    @property
+    def is_debugged(self) -> bool:
+        """Whether somebody is attached to this process. A child that was forked is another one."""
+        return bool(self.sessions) and self._pid == os.getpid()
 
     def session_for(self, device: Device) -> Session | None:
         """The session that is told of a device: its own, or its parent's."""
@@ -76,6 +83,8 @@ class DebuggedProcess:
     def change_queues(self, handle: int, difference: int) -> None:
         """A queue was opened or closed: the first and the last of a device are events."""
         device = platform.device(handle)
+        if self._pid != os.getpid():
+            return
         with self.changed:
             session = self.session_for(device)
             before = self._queue_count(session.device) if session is not None else 0
@@ -86,7 +95,7 @@ class DebuggedProcess:
             if before == 0 and after > 0:
                 session.tell("PROCESS_ENTRY")
             elif before > 0 and after == 0:
-                session.tell("PROCESS_EXIT")
+                session.tell_last("PROCESS_EXIT")
 
     # --- Modules --------------------------------------------------------------------------------
 
@@ -97,7 +106,7 @@ class DebuggedProcess:
         return found
 
     def _watching(self, module: Module) -> Session | None:
-        if module.is_of_gpu or not self.sessions:
+        if module.is_of_gpu or not self.is_debugged:
             return None
         return self.session_for(platform.device(module.device))
 

@@ -22,6 +22,8 @@ from groundstate.driver.platform import Device
 
 MOST_EVENTS = 1 << 16
 """So many events are kept for a debugger that does not read them; younger ones are lost."""
+SENDING_SECONDS = 1.0
+"""For a debugger that does not read its events, a program does not wait longer."""
 PAGE_MASK = ~4095 & (1 << 64) - 1
 
 
@@ -49,6 +51,8 @@ class Session:
         self._unacknowledged: set[int] = set()
         """The addresses of loaded modules whose event is to be acknowledged."""
         self._events: deque[Message] = deque()
+        self._unsent = 0
+        """Events that are not yet on their way."""
 
     def end(self) -> None:
         """The debugger has gone: everything goes on, and nothing waits for it."""
@@ -69,14 +73,24 @@ class Session:
                 return False
             number = int(getattr(zet, f"ZET_DEBUG_EVENT_TYPE_{kind}"))
             self._events.append({"type": number, **facts})
+            self._unsent += 1
             self.changed.notify_all()
             return True
+
+    def tell_last(self, kind: str, **facts: Any) -> None:
+        """Adds an event after which the process may end: returns when it is on its way."""
+        with self.changed:
+            if self.tell(kind, **facts):
+                self.changed.wait_for(lambda: not self._unsent or self.is_over, SENDING_SECONDS)
 
     def send_events(self, connection: Connection) -> None:
         """Sends events as they come, until the session is over."""
         with suppress(Gone):
             while (event := self._next_event()) is not None:
                 connection.send(event)
+                with self.changed:
+                    self._unsent -= 1
+                    self.changed.notify_all()
 
     def _next_event(self) -> Message | None:
         with self.changed:
@@ -97,7 +111,7 @@ class Session:
         """Tells that a module is about to go."""
         with self.changed:
             self._unacknowledged.discard(module.address)
-            self.tell("MODULE_UNLOAD", **_described(module))
+            self.tell_last("MODULE_UNLOAD", **_described(module))
 
     def acknowledge(self, address: int) -> None:
         """The debugger has dealt with the event of a module."""
