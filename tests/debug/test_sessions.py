@@ -5,18 +5,23 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from groundstate import ze, zet
+from groundstate.driver.debugging.sessions.listener import name_of
 from tests.conftest import check
 from tests.debug.attached import ALL, ELF, EVENTS, Debuggee, Debugger, attach
 from tests.imports import IMPORT_PATH
 
 Attach = Callable[[Debuggee], Debugger]
+NOBODY = 65534
 NEED_ACK = zet.ZET_DEBUG_EVENT_FLAG_NEED_ACK
 
 
@@ -179,6 +184,51 @@ def test_other_events_need_no_acknowledgement(debuggee: Debuggee, debugger: Debu
     for event in (0, 2, 5, 6, 99):
         debugger.event.type = event
         assert debugger.acknowledge() == ze.ZE_RESULT_ERROR_INVALID_ARGUMENT
+
+
+STRANGER = """
+import ctypes, os, socket, sys
+sys.path[:0] = {path!r}
+from groundstate import ze
+import groundstate as gs
+from groundstate.driver.debugging.sessions import handlers  # which a stranger may not read
+from tests.debug.attached import attach
+pid, device = int(sys.argv[1]), gs.devices()[0].handle
+os.setgid({nobody})
+os.setuid({nobody})
+print(attach(device, pid, ctypes.c_void_p()))
+with socket.socket(socket.AF_UNIX) as line:
+    line.connect(b"\\0groundstate/debug/1/%d" % pid)
+    try:
+        line.sendall(b'{{"command": "events"}}\\n')
+        print(len(line.recv(1)))
+    except ConnectionError:
+        print(0)
+"""
+
+
+def test_another_user_cannot_attach(debuggee: Debuggee) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root can become somebody else")
+    debuggee.do("queue")
+    code = STRANGER.format(path=IMPORT_PATH, nobody=NOBODY)
+    words = [sys.executable, "-c", code, str(debuggee.process.pid)]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert said.split() == [str(int(ze.ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS)), "0"]
+
+
+@pytest.mark.parametrize("words", [b"\xff\n", b"[]\n{}\n", b'{"command": "attach"}\n', b"x" * 99])
+def test_nonsense_on_the_line_harms_nobody(
+    debuggee: Debuggee, attach: Attach, words: bytes
+) -> None:
+    debuggee.do("queue")
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(name_of(debuggee.process.pid))
+        line.sendall(words)
+        line.shutdown(socket.SHUT_WR)
+        while line.recv(4096):
+            pass
+    assert attach(debuggee).next() == "PROCESS_ENTRY"
 
 
 def test_threads_that_do_not_run_are_unavailable(debuggee: Debuggee, debugger: Debugger) -> None:
