@@ -134,8 +134,10 @@ def test_debugger_that_dies_lets_program_go_on(debuggee: Debuggee, attach: Attac
 def test_program_that_is_killed_is_an_event(debuggee: Debuggee, debugger: Debugger) -> None:
     debuggee.do("queue")
     assert debugger.next() == "PROCESS_ENTRY"
-    os.kill(debuggee.process.pid, signal.SIGKILL)
-    assert debugger.next() == "DETACHED"
+    debuggee.process.kill()
+    debuggee.process.wait()
+    check(debugger.interrupt())
+    assert [debugger.next(), debugger.next()] == ["THREAD_UNAVAILABLE", "DETACHED"]
     usual = signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as in programs in C
     try:
         assert debugger.interrupt() == ze.ZE_RESULT_ERROR_DEVICE_LOST

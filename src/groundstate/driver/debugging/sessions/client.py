@@ -11,6 +11,7 @@ from groundstate import ze, zet
 from groundstate.driver.api import Failure
 from groundstate.driver.debugging.connection import Connection, Gone, Message, wait_for_input
 from groundstate.driver.debugging.sessions.listener import name_of
+from groundstate.driver.debugging.sessions.places import Place
 from groundstate.driver.platform import Device
 
 ATTACH_SECONDS = 10.0
@@ -30,6 +31,8 @@ class RemoteSession:
         self._is_closed = self._is_ended = False
         self._process = _Process(pid)
         self._lines: list[Connection] = []
+        self._last: list[Message] = []
+        """Events that come before the one that says that the process has ended."""
         try:
             self._requests = self._connect(pid)
             number = self.ask({"command": "attach", "device": device.uuid.hex()})["session"]
@@ -42,6 +45,10 @@ class RemoteSession:
     def _connect(self, pid: int) -> Connection:
         self._lines.append(_connect(pid, self._process))
         return self._lines[-1]
+
+    @property
+    def _is_over(self) -> bool:
+        return self._is_closed or self._is_ended
 
     def detach(self) -> None:
         """Ends the session: when it returns, another debugger can attach."""
@@ -69,6 +76,16 @@ class RemoteSession:
             raise Failure(int(answer["result"]), str(answer.get("sentence")))
         return answer
 
+    def interrupt(self, wanted: Place) -> None:
+        """Stops threads. Those of a process that has just ended are not available."""
+        try:
+            self.ask({"command": "interrupt", "thread": wanted})
+        except Failure as problem:
+            if problem.result != ze.ZE_RESULT_ERROR_DEVICE_LOST or self._is_over:
+                raise
+            unavailable = int(zet.ZET_DEBUG_EVENT_TYPE_THREAD_UNAVAILABLE)
+            self._last.append({"type": unavailable, "thread": wanted})
+
     def next_event(self, seconds: float | None) -> Message | None:
         """The next event; None if there is none within some time."""
         until = None if seconds is None else time.monotonic() + seconds
@@ -81,7 +98,7 @@ class RemoteSession:
             self._is_reading.release()
 
     def _read(self, seconds: float | None) -> Message | None:
-        if self._is_closed or self._is_ended:
+        if self._is_over:
             raise _lost()
         try:
             if self._events.is_ready(seconds, *self._process.watched) or self._events.is_ready(0):
@@ -91,6 +108,8 @@ class RemoteSession:
         except Gone as problem:
             if self._is_closed:
                 raise _lost() from problem
+        if self._last:
+            return self._last.pop(0)
         self._is_ended = True
         reason = int(zet.ZET_DEBUG_DETACH_REASON_HOST_EXIT)
         return {"type": int(zet.ZET_DEBUG_EVENT_TYPE_DETACHED), "reason": reason}

@@ -120,7 +120,7 @@ def zetDebugAcknowledgeEvent(hDebug: int, event: int) -> None:
 
 @handler
 def zetDebugInterrupt(hDebug: int, thread: int) -> None:
-    _sessions[hDebug].ask({"command": "interrupt", "thread": place_at(thread)})
+    _sessions[hDebug].interrupt(place_at(thread))
 
 
 @handler
