@@ -230,6 +230,8 @@ def test_register_calls_that_make_no_sense_are_refused(spinning: Spinning) -> No
     assert debugger.read_registers(thread(2), CONTROL, 0, 1) == NOT_AVAILABLE
     assert debugger.write_registers(FIRST, POINTERS, 0, 1, bytes(8)) == INVALID
     assert debugger.write_registers(FIRST, CONTROL, 3, 2, bytes(8)) == INVALID
+    assert debugger.write_registers(FIRST, CONTROL, 0, ANY, bytes(8)) == INVALID
+    assert debugger.write_registers(FIRST, VALUES, 0, ANY, bytes(8)) == INVALID
     assert debugger.write_registers(FIRST, CONTROL, 2, 2, bytes(range(8))) == 0
     assert debugger.registers(FIRST, CONTROL)[1] == 0x0706050403020100
     spinning.finish(flag)

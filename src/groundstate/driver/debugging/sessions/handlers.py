@@ -20,14 +20,13 @@ from groundstate.driver.debugging.connection import Message
 from groundstate.driver.debugging.sessions.client import RemoteSession
 from groundstate.driver.debugging.sessions.places import place_at
 from groundstate.driver.debugging.sessions.registers import OF_DEVICE, VERSION, RegisterSet
+from groundstate.driver.debugging.sessions.requests import PIECE
 from groundstate.driver.platform import Device
 
 KIND = "zet_debug_session_handle_t"
 FOREVER = (1 << 64) - 1
 LONGEST = 1 << 20
 """Seconds."""
-PIECE = 1 << 20
-"""Bytes of memory that are asked for at once."""
 
 _sessions: Handles[RemoteSession] = Handles(KIND)
 
@@ -195,19 +194,17 @@ def _write_set(properties: zet.zet_debug_regset_properties_t, told: RegisterSet)
     properties.bitSize, properties.byteSize = 8 * told.size, told.size
 
 
-def _about(thread: int, kind: int, start: int) -> dict[str, Any]:
+def _set_of(session: RemoteSession, thread: int, kind: int, start: int, count: int) -> RegisterSet:
+    """A register set that has registers of these numbers."""
+    own = [each for each in OF_DEVICE if each.type == kind] or _sets_of(session, thread)
+    found = next((each for each in own if each.type == kind), None)
+    if found is None or start + count > found.length:
+        raise Failure(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, "there are no such registers")
+    return found
+
+
+def _registers(thread: int, kind: int, start: int) -> dict[str, Any]:
     return {"thread": place_at(thread), "type": kind, "start": start}
-
-
-def _size_of(session: RemoteSession, thread: int, kind: int) -> int:
-    """Bytes of a register of a set."""
-    own = next((each for each in OF_DEVICE if each.type == kind), None)
-    if own is not None:
-        return own.size
-    for each in _sets_of(session, thread):
-        if each.type == kind:
-            return each.size
-    raise Failure(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, f"there is no register set {kind:#x}")
 
 
 @handler
@@ -215,10 +212,10 @@ def zetDebugReadRegisters(
     hDebug: int, thread: int, type: int, start: int, count: int, pRegisterValues: int
 ) -> None:
     session = _sessions[hDebug]
-    about = _about(thread, type, start)
-    answer = session.ask({"command": "read_registers", **about, "count": count})
+    wanted = _registers(thread, type, start)
+    answer = session.ask({"command": "read_registers", **wanted, "count": count})
     if pRegisterValues:
-        size = _size_of(session, thread, type) * count
+        size = _set_of(session, thread, type, start, count).size * count
         _put(pRegisterValues, bytes.fromhex(answer["data"]), size)
 
 
@@ -227,6 +224,6 @@ def zetDebugWriteRegisters(
     hDebug: int, thread: int, type: int, start: int, count: int, pRegisterValues: int
 ) -> None:
     session = _sessions[hDebug]
-    size = _size_of(session, thread, type) * count if pRegisterValues else 0
-    data = ctypes.string_at(pRegisterValues, size).hex() if size else ""
-    session.ask({"command": "write_registers", **_about(thread, type, start), "data": data})
+    size = _set_of(session, thread, type, start, count).size * count
+    data = ctypes.string_at(pRegisterValues, size).hex() if pRegisterValues else ""
+    session.ask({"command": "write_registers", **_registers(thread, type, start), "data": data})

@@ -15,6 +15,8 @@ from groundstate.driver.debugging.sessions.places import ALL, place_of
 from groundstate.driver.debugging.sessions.process import process
 from groundstate.driver.debugging.sessions.session import Session
 
+PIECE = 1 << 20
+"""Bytes of memory that are asked for at once."""
 SPACE_DEFAULT = int(zet.ZET_DEBUG_MEMORY_SPACE_TYPE_DEFAULT)
 SPACE_LOCAL = int(zet.ZET_DEBUG_MEMORY_SPACE_TYPE_SLM)
 SPACE_ELF = int(zet.ZET_DEBUG_MEMORY_SPACE_TYPE_ELF)
@@ -71,7 +73,10 @@ class Requests:
     # --- Memory ---------------------------------------------------------------------------------
 
     def _read_memory(self, message: Message) -> Message:
-        address, size = self._range(message, int(message["size"]))
+        size = int(message["size"])
+        if not 0 <= size <= PIECE:
+            raise ValueError(f"at most {PIECE} bytes are read at once")
+        address, size = self._range(message, size)
         return {"data": _read(address, size).hex()}
 
     def _write_memory(self, message: Message) -> Message:

@@ -48,6 +48,8 @@ class Session:
         self.threads: dict[Place, DeviceThread] = {}
         self._free = places_on(device)
         self._interrupts: list[Interrupt] = []
+        self._known: set[int] = set()
+        """The addresses of modules whose event there was."""
         self._unacknowledged: set[int] = set()
         """The addresses of loaded modules whose event is to be acknowledged."""
         self._events: deque[Message] = deque()
@@ -100,18 +102,26 @@ class Session:
     def load(self, module: LoadedModule, waits: bool) -> None:
         """Tells of a module, and waits until that is acknowledged if somebody is to wait."""
         with self.changed:
-            need_ack = int(zet.ZET_DEBUG_EVENT_FLAG_NEED_ACK)
-            if not self.tell("MODULE_LOAD", flags=need_ack, **_described(module)):
-                return
-            self._unacknowledged.add(module.address)
+            self._tell_of(module)
             if waits:
                 self.changed.wait_for(lambda: module.address not in self._unacknowledged)
+
+    def _tell_of(self, module: LoadedModule) -> None:
+        """Adds the event of a module, once: it may be made just while a debugger attaches."""
+        if module.address in self._known:
+            return
+        need_ack = int(zet.ZET_DEBUG_EVENT_FLAG_NEED_ACK)
+        if self.tell("MODULE_LOAD", flags=need_ack, **_described(module)):
+            self._known.add(module.address)
+            self._unacknowledged.add(module.address)
 
     def unload(self, module: LoadedModule) -> None:
         """Tells that a module is about to go."""
         with self.changed:
-            self._unacknowledged.discard(module.address)
-            self.tell_last("MODULE_UNLOAD", **_described(module))
+            if module.address in self._known:
+                self._known.discard(module.address)
+                self._unacknowledged.discard(module.address)
+                self.tell_last("MODULE_UNLOAD", **_described(module))
 
     def acknowledge(self, address: int) -> None:
         """The debugger has dealt with the event of a module."""
