@@ -29,6 +29,7 @@ static PyObject *describe_kernels;    /* of driver/profiling.py */
 static PyObject *end_findings; /* of driver/checking/session.py, in checked mode */
 static PyObject *report_limits; /* of driver/checking/portability.py */
 static PyObject *debug_launch; /* of driver/debugging/launches.py */
+static PyObject *queue_changed; /* of driver/debugging/sessions/process.py */
 static PyObject *report_launch; /* of driver/checking/kernel_findings.py */
 static PyObject *report_command_race; /* of driver/checking/command_races.py, in checked mode */
 static PyObject *report_unwritten_copy; /* of driver/checking/uninitialised_findings.py */
@@ -97,6 +98,7 @@ static ze_result_t load_handlers(const gs_settings *at, bool *interrupted) {
         describe_kernels = gs_python.PyDict_GetItemString(table, "describe_kernels");
         end_findings = gs_python.PyDict_GetItemString(table, "end_findings");
         debug_launch = gs_python.PyDict_GetItemString(table, "debug_launch");
+        queue_changed = gs_python.PyDict_GetItemString(table, "queue_changed");
         report_launch = gs_python.PyDict_GetItemString(table, "report_launch");
         report_command_race = gs_python.PyDict_GetItemString(table, "report_command_race");
         report_limits = gs_python.PyDict_GetItemString(table, "report_limits");
@@ -267,6 +269,13 @@ void gs_debug_launch(const gs_code *code, gs_debugged_groups *groups) {
     }
     uint64_t all = groups->dispatch->group_counts[0] * groups->dispatch->group_counts[1] * groups->dispatch->group_counts[2];
     groups->next = groups->next < all ? groups->next : all;
+}
+
+void gs_tell_of_queue(const gs_device *device, bool opened) {
+    uint64_t unused;
+    char text[900];
+    if (gs_python_is_started && queue_changed != NULL && gs_python_is_usable(&gs_python))
+        gs_python_call(queue_changed, "uu", (const gs_word[]){{.p = device}, {.u = opened}}, &unused, text, sizeof text);
 }
 
 bool gs_report_limits(const gs_code *code, uint64_t local_bytes) {

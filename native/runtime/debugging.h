@@ -12,4 +12,10 @@ extern _Atomic bool gs_launches_are_debugged;
  * that are left. Defined in python/handlers.c. */
 void gs_debug_launch(const gs_code *code, gs_debugged_groups *groups);
 
+/* Whether Python is told of queues: ZET_ENABLE_PROGRAM_DEBUGGING. */
+extern _Atomic bool gs_queues_are_watched;
+
+/* A program has opened a queue, or is about to close it. Defined in python/handlers.c. */
+void gs_tell_of_queue(const gs_device *device, bool opened);
+
 #endif

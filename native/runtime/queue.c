@@ -13,9 +13,13 @@
 #include "faults/lost_context.h"
 #include "memory/memory.h"
 #include "objects/device_kind.h"
+#include "runtime/debugging.h"
 #include "runtime/execution.h"
 
 static _Atomic uint64_t last_id;
+_Atomic bool gs_queues_are_watched;
+
+GS_EXPORT void gs_watch_queues(bool enable) { gs_queues_are_watched = enable; }
 
 ze_result_t gs_queue_check(enum gs_function function, const gs_context *context, const gs_device *device,
                            uint32_t ordinal, uint32_t index) {
@@ -38,6 +42,8 @@ void gs_queue_open(gs_queue *queue, gs_object *owner, gs_context *context, gs_de
     if (gs_order_is_checked())
         gs_order_open(queue);
     gs_queues_add(queue);
+    if (gs_queues_are_watched)
+        gs_tell_of_queue(device, true);
 }
 
 void gs_queue_close(gs_queue *queue) {
@@ -57,6 +63,8 @@ static bool is_idle(void *queue) { return !gs_queue_is_busy(queue); }
 void gs_queue_leave(gs_queue *queue) {
     if (gs_context_is_lost(queue->context))
         gs_wait_moment(is_idle, queue);
+    if (gs_queues_are_watched)
+        gs_tell_of_queue(queue->device, false);
 }
 
 /* --- Working it off -------------------------------------------------------------------------------- */

@@ -175,6 +175,7 @@ def test_c_half_asks_for_requests_that_exist() -> None:
         "kernel",
         "variants",
         "debugging.launches",
+        "debugging.sessions.process",
         "profiling",
         "checking.session",
         "checking.kernel_findings",
@@ -188,6 +189,7 @@ def test_c_half_asks_for_requests_that_exist() -> None:
     asked = re.findall(r'PyDict_GetItemString\(table, "(\w+)"\)', source)
     compiling = ["compile_entry_point", "compile_counting", "add_variant", "remember_variant"]
     reports = ["report_launch", "report_command_race", "report_limits", "report_unwritten_copy"]
-    ending = ["describe_kernels", "end_findings", "debug_launch"]
-    assert asked == [*compiling, *ending, *reports, "report_host_finding"]
+    debugging = ["debug_launch", "queue_changed"]
+    ending = ["describe_kernels", "end_findings"]
+    assert asked == [*compiling, *ending, *debugging, *reports, "report_host_finding"]
     assert set(asked) == set(api.REQUESTS)

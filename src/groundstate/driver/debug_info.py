@@ -56,7 +56,7 @@ def _add_to_map(name: str, size: Size, code: Code) -> None:
 
 @handler
 def zetModuleGetDebugInfo(hModule: int, format: int, pSize: int, pDebugInfo: int) -> None:
-    """DWARF of the kernels that were compiled so far; of all, if none was. Nothing: no lines."""
+    """The kernels that were compiled so far, with DWARF if they have lines; all, if none was."""
     module = of_handle(hModule)
     if not pDebugInfo or module.debug_image is None:
         module.debug_image = _image(module)
@@ -64,7 +64,7 @@ def zetModuleGetDebugInfo(hModule: int, format: int, pSize: int, pDebugInfo: int
 
 
 def _image(module: Module) -> bytes:
-    if all(each.debug_info is None for each in module.program.modules):
+    if module.is_of_gpu:
         return b""
     from groundstate.compiler.program.debug_image import debug_image
     from groundstate.driver.kernel import compile_for_default_size

@@ -35,6 +35,8 @@ def start(library_path: str) -> dict[str, Handler]:
         importlib.import_module(f"groundstate.driver.{noun}")
     if debugger := knobs.DEBUG.get():
         importlib.import_module("groundstate.driver.debugging.launches").start(debugger)
+    elif knobs.ENABLE_PROGRAM_DEBUGGING.get():
+        importlib.import_module("groundstate.driver.debugging.sessions.listener").start()
     if folder := knobs.PROFILE.get():
         importlib.import_module("groundstate.driver.profiling").start(folder)
     if "host" in knobs.CHECK.get():

@@ -42,11 +42,21 @@ from groundstate.extras import OF_MODULES, ModuleChecks
 
 TYPE_CHECKING = False  # as in platform.py; the compiler is imported when it is first needed
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from groundstate.compiler.program import KernelCode, Program, Signature
     from groundstate.compiler.target import Target
     from groundstate.driver.devices.nvidia.module import GpuModule
     from groundstate.driver.module_inputs import Input
     from groundstate.driver.native_kernel import Size
+
+    class Watcher(Protocol):
+        """Is told of modules, on the thread that creates or destroys one."""
+
+        def loaded(self, module: Module) -> None: ...
+
+        def unloading(self, module: Module) -> None: ...
+
 
 _keys = count(1)
 _by_handle: Handles[Module] = Handles("ze_module_handle_t")
@@ -56,6 +66,8 @@ _in_use: dict[int, Module] = {}
 _entry_points: Handles[EntryPoint] = Handles("ze_kernel_handle_t")
 _sharing = allocate_lock()
 """While modules come to share their variables, or one of them goes."""
+watcher: Watcher | None = None
+"""Who is told of modules: the debugger's part of the driver."""
 
 
 class Module:
@@ -181,6 +193,11 @@ def of_handle(handle: int) -> Module:
 def entry_point_at(address: int) -> EntryPoint:
     """The entry point that the native half knows by this address."""
     return _entry_points[address]
+
+
+def live_modules() -> list[Module]:
+    """The modules whose handles are live."""
+    return list(_by_handle.values())
 
 
 def all_entry_points() -> list[EntryPoint]:
@@ -319,6 +336,8 @@ def zeModuleCreate(hContext: int, hDevice: int, desc: int, phModule: int, phBuil
         module = Module(hContext, hDevice, program)
         module.gpu = gpu
         build_log.write(phBuildLog, [*lines, program.log])
+        if watcher is not None:
+            watcher.loaded(module)
         write_pointer(phModule, module.handle)
         return
     build_log.write(phBuildLog, [*lines, reason])
@@ -333,6 +352,8 @@ def zeModuleDestroy(hModule: int) -> None:
         native.object_end(hModule)
         module.is_ended = True
         module.sharers.remove(module)
+    if watcher is not None:
+        watcher.unloading(module)
     native_kernel.forget_requests(hModule)
     for address in module.mapped:
         native.mapping_remove(module.context, address)

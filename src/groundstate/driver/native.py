@@ -43,6 +43,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_set_shared_in_device": (None, (_BOOL,)),
     "gs_fault_crash": (None, (_BOOL,)),
     "gs_debug_launches": (None, (_BOOL,)),
+    "gs_watch_queues": (None, (_BOOL,)),
     "gs_watchdog_set_limit": (None, (_U64,)),
     "gs_profile_start": (_BOOL, (ctypes.c_char_p, _BOOL)),
     "gs_profile_text": (None, (ctypes.c_char_p, _U64)),
@@ -422,6 +423,11 @@ def check_device_memory(enable: bool) -> None:
 def debug_launches(enable: bool) -> None:
     """Lets `debug_launch` see every launch before it runs."""
     _call("gs_debug_launches", enable)
+
+
+def watch_queues(enable: bool) -> None:
+    """Lets `queue_changed` know of every queue that a program opens or closes."""
+    _call("gs_watch_queues", enable)
 
 
 def check_waits(enable: bool) -> None:

@@ -49,6 +49,13 @@ ENABLE_METRICS = Flag(
     "Metrics cost nothing before a group is active, so that they are there by default.",
     group=_GUIDE,
 )
+ENABLE_PROGRAM_DEBUGGING = Flag(
+    "ZET_ENABLE_PROGRAM_DEBUGGING",
+    default=False,
+    sentence="`1`: another process of the same user may attach by `zetDebugAttach` and debug the "
+    "kernels of this one. While it is attached, launches are executed by Python.",
+    group=_GUIDE,
+)
 SHARED_FORCE_DEVICE_ALLOC = Flag(
     "ZE_SHARED_FORCE_DEVICE_ALLOC",
     default=False,

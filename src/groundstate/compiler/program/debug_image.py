@@ -140,7 +140,7 @@ def text_range(code: Code) -> tuple[int, int]:
 def debug_image(codes: Sequence[Code]) -> bytes:
     """An ELF file with the code of kernels, their symbols and their debug information."""
     objects = [_Object(each) for each in codes]
-    writer = _Writer(objects[0].machine if objects else X86_64)
+    writer = ElfWriter(objects[0].machine if objects else X86_64)
     symbols, names = bytearray(SYMBOL.size), bytearray(1)
     for each in objects:
         text = each.text
@@ -158,7 +158,7 @@ def debug_image(codes: Sequence[Code]) -> bytes:
     return writer.finish()
 
 
-class _Writer:
+class ElfWriter:
     """Writes an ELF file, section by section."""
 
     def __init__(self, machine: int) -> None:

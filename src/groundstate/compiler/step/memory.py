@@ -16,10 +16,14 @@ MAPS = "/proc/self/maps"
 class AccessError(Exception):
     """An access of memory that is not there, or may not be written."""
 
-    def __init__(self, address: int, size: int, writes: bool, where: str = "") -> None:
+    def __init__(
+        self, address: int, size: int, writes: bool, where: str = "", is_mapped: bool = True
+    ) -> None:
         self.address = address
         self.size = size
         self.writes = writes
+        self.is_mapped = is_mapped
+        """Whether there is memory, which may not be used so."""
         what = "writes" if writes else "reads"
         there = where or f"at {address:#x}, where the process has no memory for that"
         super().__init__(f"it {what} {size} bytes {there}")
@@ -53,7 +57,8 @@ class Memory:
 
     def _need(self, address: int, size: int, writes: bool) -> None:
         if not self.allows(address, size, writes):
-            raise AccessError(address, size, writes)
+            is_mapped = writes and self.allows(address, size, writes=False)
+            raise AccessError(address, size, writes, is_mapped=is_mapped)
         wrong = self.guard(address, size) if self.guard is not None else ""
         if wrong:
             raise AccessError(address, size, writes, wrong)

@@ -57,6 +57,8 @@ class WorkItem:
         self.at = 0
         self.executed = 0
         self.failure = ""
+        self.wrong_access: AccessError | None = None
+        """What it failed by, if that was an access of memory."""
         self.declared: dict[int, Declared] = {}
         """By the address of the variable, or by the number of the node."""
         self.location: Location | None = None
@@ -108,6 +110,7 @@ class WorkItem:
         except (StepError, AccessError) as problem:
             self.state = FAILED
             self.failure = str(problem)
+            self.wrong_access = problem if isinstance(problem, AccessError) else None
 
     def begins_line(self, instruction: Instruction) -> bool:
         """Whether it comes to another line with an instruction, or to the same one again."""

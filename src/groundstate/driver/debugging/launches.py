@@ -6,7 +6,7 @@ import ctypes
 import os
 import sys
 from _thread import allocate_lock
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from groundstate.compiler.errors import BuildError
@@ -89,6 +89,20 @@ class Debugger:
 
     # --- Launches -------------------------------------------------------------------------------
 
+    def debug(self, entry_point: EntryPoint, groups: DebuggedGroups) -> bool:
+        """Steps groups of a launch; False if the rest of it is to run as ever."""
+        if not self.connection.is_ours:
+            return False
+        with self.lock:
+            try:
+                self.launch(entry_point, groups)
+            except Gone:
+                self.is_detached = True
+                native.debug_launches(False)
+                self.connection.close()
+                return False
+        return True
+
     def kernel(self, entry_point: EntryPoint) -> Kernel | None:
         """What can be stepped of a kernel; None if it cannot."""
         if entry_point not in self._kernels:
@@ -119,7 +133,7 @@ class Debugger:
             if not later or later[0] > first:
                 groups.next = later[0] if later else count
                 return
-        launch = _launch(entry_point, kernel.code, dispatch)
+        launch = launch_of(entry_point, kernel.code, dispatch)
         session = Session(self, kernel, launch, groups.context, wants_pause)
         groups.stepped = session.run(first, 1 if numbers is not None else count - first)
         groups.next = groups.stepped if session.goes_on else count
@@ -143,7 +157,8 @@ class Debugger:
         return found
 
 
-def _launch(entry_point: EntryPoint, code: StepCode, dispatch: Dispatch) -> Launch:
+def launch_of(entry_point: EntryPoint, code: StepCode, dispatch: Dispatch) -> Launch:
+    """A launch as the stepper wants it."""
     signature = entry_point.signature
     variables = entry_point.module.variables
     return Launch(
@@ -370,25 +385,32 @@ class _Guard:
 
 # --- The program ----------------------------------------------------------------------------------
 
-_debugger: Debugger | None = None
+
+class SeesLaunches(Protocol):
+    """Who sees launches before they run."""
+
+    def debug(self, entry_point: EntryPoint, groups: DebuggedGroups) -> bool: ...
+
+
+debugger: SeesLaunches | None = None
 
 
 def start(path: str) -> None:
     """Connects with the debugger, and waits until it lets the program go on."""
-    global _debugger
+    global debugger
     try:
-        connection = Connection(path)
+        connection = Connection.to(path)
     except OSError as problem:
         sys.stderr.write(f"groundstate: no debugger at {path}: {problem.strerror}\n")
         return
-    _debugger = Debugger(connection)
+    started = Debugger(connection)
     try:
         connection.send({"event": "hello", "pid": os.getpid(), "program": _program()})
         while (message := connection.next()).get("command") != "go":
-            _debugger.take(message)
+            started.take(message)
     except Gone:
-        _debugger = None
         return
+    debugger = started
     native.debug_launches(True)
 
 
@@ -402,17 +424,7 @@ def _program() -> str:
 @request
 def debug_launch(entry_point: int, x: int, y: int, z: int, groups: int) -> int:
     """Steps groups of a launch; 0 if the rest of it is to run as ever."""
-    debugger, told = _debugger, DebuggedGroups.from_address(groups)
-    if debugger is None or not debugger.connection.is_ours:
+    found, told = entry_point_at(entry_point), DebuggedGroups.from_address(groups)
+    if debugger is None or found.module.is_of_gpu:
         return 0
-    found = entry_point_at(entry_point)
-    if found.module.is_of_gpu:
-        return 0
-    with debugger.lock:
-        try:
-            debugger.launch(found, told)
-        except Gone:
-            debugger.is_detached = True
-            debugger.connection.close()
-            return 0
-    return 1
+    return int(debugger.debug(found, told))
