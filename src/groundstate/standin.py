@@ -27,13 +27,21 @@ AS_CPU = {knobs.DEVICE_TYPE.name: "both", "ONEAPI_DEVICE_SELECTOR": "level_zero:
 """What shows SYCL programs a CPU. The runtime wants a GPU beside it, or it ignores the driver."""
 
 _XLA_FLAGS = (
-    "--xla_disable_hlo_passes=cublas-gemm-rewriter,conv-rewriter",
-    "--xla_backend_extra_options=-vectorize-slp=false",
+    "--xla_disable_hlo_passes=cublas-gemm-rewriter,conv-rewriter,transpose-folding",
+    "--xla_backend_extra_options=-vectorize-slp=false,-spirv-fp-contract=fast",
 )
 
-_ONECCL = {"CCL_SYCL_KERNEL_SYNC": "0", "SYCL_QUEUE_THREAD_POOL_SIZE": "16"}
+_COLLECTIVES = {
+    "CCL_SYCL_KERNEL_SYNC": "0",
+    "SYCL_QUEUE_THREAD_POOL_SIZE": "16",
+    "UR_L0_USE_IMMEDIATE_COMMANDLISTS": "1",
+}
 """No kernel of oneCCL waits for groups of its own that have not begun, and the functions that it
-has SYCL call for each device do not wait for each other in one thread."""
+has SYCL call for each device do not wait for each other in one thread.
+
+For any but Intel's GPUs SYCL collects commands in lists. A barrier for an event of one device may
+then lie in a list of another one that nobody submits, and what depends on it waits for ever. To
+immediate lists, which it takes for Intel's GPUs, it submits at once."""
 
 DNNL_NAME = "libgroundstate_dnnl.so.3"
 
@@ -99,7 +107,7 @@ def environment(
         changes |= in_front(folder(), current)
     changes |= opencl_compiler(current)
     changes |= own_kernels_of_xla(current)
-    changes |= {name: current.get(name, value) for name, value in _ONECCL.items()}
+    changes |= {name: current.get(name, value) for name, value in _COLLECTIVES.items()}
     if any_path:
         changes["LD_AUDIT"] = first_of(path.with_name(REDIRECT_NAME), current.get("LD_AUDIT", ""))
     return changes
@@ -127,9 +135,11 @@ def opencl_compiler(current: Mapping[str, str]) -> dict[str, str]:
 def own_kernels_of_xla(current: Mapping[str, str]) -> dict[str, str]:
     """The variable that has XLA write kernels for matrix products and convolutions itself.
 
-    It would leave them to oneDNN, whose kernels are machine code for Intel's GPUs. LLVM makes long
-    vectors of such kernels otherwise, for which SPIR-V has no types. A value that is the name of a
-    file stays as it is.
+    It would leave them to oneDNN, whose kernels are machine code for Intel's GPUs. Transposed
+    matrices are written before they are multiplied, so that kernels read what lies one behind the
+    other. LLVM makes long vectors of such kernels otherwise, for which SPIR-V has no types, and
+    forbids what multiplies and adds in one step, as products do on all other devices of XLA. A
+    value that is the name of a file stays as it is.
     """
     flags = current.get("XLA_FLAGS", "").split()
     if flags and not flags[0].startswith("-"):

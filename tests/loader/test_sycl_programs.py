@@ -17,7 +17,15 @@ from .conftest import PROGRAMS, ROOT, run_on_the_driver
 from .test_programs import succeeded
 
 # The runtime's two adapters for Level Zero, and what each makes of a queue.
-ADAPTERS = {"0": "a command queue", "1": "an immediate list"}
+ADAPTERS = {
+    "older": ({"UR_LOADER_USE_LEVEL_ZERO_V2": "0"}, "an immediate list"),
+    "older with command queues": (
+        {"UR_LOADER_USE_LEVEL_ZERO_V2": "0", "UR_L0_USE_IMMEDIATE_COMMANDLISTS": "0"},
+        "a command queue",
+    ),
+    "newer": ({"UR_LOADER_USE_LEVEL_ZERO_V2": "1"}, "an immediate list"),
+}
+"""What chooses an adapter, and what its queues are."""
 
 
 @pytest.fixture(scope="session")
@@ -61,11 +69,11 @@ def test_device_is_no_gpu_that_sycl_knows(compiler: str, sycl: Path, tmp_path: P
 @pytest.mark.parametrize("adapter", ADAPTERS)
 def test_spirv_and_the_objects_of_level_zero(native: tuple[Path, str], adapter: str) -> None:
     program, spirv = native
-    env = {"UR_LOADER_USE_LEVEL_ZERO_V2": adapter}
-    also_refused = ["refused"] if adapter == "1" else []
+    env, kind = ADAPTERS[adapter]
+    also_refused = ["refused"] if adapter == "newer" else []
     done = run_on_the_driver(program, spirv, *also_refused, env=env)
     queue, broken, end, *refused = succeeded(done).splitlines()
-    assert queue == f"a queue is {ADAPTERS[adapter]}"
+    assert queue == f"a queue is {kind}"
     assert "UR_RESULT_ERROR_PROGRAM_BUILD_FAILURE" in broken
     assert "groundstate: zeModuleCreate: instruction 61166 at word 5" in done.stderr
     assert end == "sycl ok"

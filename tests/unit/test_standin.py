@@ -96,11 +96,15 @@ class TestFolder:
 
 
 XLA_FLAGS = (
-    "--xla_disable_hlo_passes=cublas-gemm-rewriter,conv-rewriter "
-    "--xla_backend_extra_options=-vectorize-slp=false"
+    "--xla_disable_hlo_passes=cublas-gemm-rewriter,conv-rewriter,transpose-folding "
+    "--xla_backend_extra_options=-vectorize-slp=false,-spirv-fp-contract=fast"
 )
 
-ONECCL = {"CCL_SYCL_KERNEL_SYNC": "0", "SYCL_QUEUE_THREAD_POOL_SIZE": "16"}
+COLLECTIVES = {
+    "CCL_SYCL_KERNEL_SYNC": "0",
+    "SYCL_QUEUE_THREAD_POOL_SIZE": "16",
+    "UR_L0_USE_IMMEDIATE_COMMANDLISTS": "1",
+}
 
 
 class TestEnvironment:
@@ -112,17 +116,17 @@ class TestEnvironment:
             "ZEL_LIBRARY_PATH": place,
             "ZE_ENABLE_ALT_DRIVERS": str(built),
             "XLA_FLAGS": XLA_FLAGS,
-            **ONECCL,
+            **COLLECTIVES,
         }
 
     def test_real_loader_stays_in_its_place(self, built: Path) -> None:
         changes = standin.environment({"LD_LIBRARY_PATH": "/a"}, real_loader=True)
         named = {"ZE_ENABLE_ALT_DRIVERS": str(built), "XLA_FLAGS": XLA_FLAGS}
-        assert changes == {**named, **ONECCL}
+        assert changes == {**named, **COLLECTIVES}
 
     @pytest.mark.usefixtures("built")
-    def test_settings_of_oneccl_that_are_there_stay(self) -> None:
-        own = dict.fromkeys(ONECCL, "1")
+    def test_settings_for_collectives_that_are_there_stay(self) -> None:
+        own = dict.fromkeys(COLLECTIVES, "2")
         assert own.items() <= standin.environment(own).items()
 
     def test_opencl_compiler_follows_other_drivers(self, built: Path) -> None:

@@ -1,7 +1,8 @@
 """Kernels that OpenXLA writes for a GPU, as the plugin of JAX 0.11.2 hands them to Level Zero.
 
-`modules/` has what it made of a few functions of a matrix of 2048 x 2048 floats, and of a product
-of 512 x 512. Each is run for some of its groups and compared with NumPy.
+`modules/` has what it made of a few functions of a matrix of 2048 x 2048 floats, of a product of
+512 x 512, and of one of 512 x 384 by the transpose of 128 x 384. Each is run for some of its
+groups and compared with NumPy.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from groundstate.compiler.pipeline import specialise
 from groundstate.compiler.program import Program
+from groundstate.compiler.spirv.types import Vector
 from tests.compiler.runner import run
 
 MODULES = Path(__file__).parent / "modules"
@@ -57,6 +60,19 @@ def test_matrices_are_multiplied() -> None:
     product = np.zeros((512, 512), np.float32)
     launch("product", 4 * 16, 128, left, right, product)
     np.testing.assert_allclose(product[:16], left[:16] @ right, rtol=1e-4, atol=1e-3)
+    assert not product[16:].any()
+
+
+def test_rows_are_multiplied_by_rows() -> None:
+    """Lanes walk along rows of 384 numbers and read four of them at a time."""
+    program = Program((MODULES / "product_with_transposed.spv").read_bytes())
+    kernel = specialise(program, "wrapped_dot", (128, 1, 1), 16).kernel
+    loads = [node for node in kernel.nodes() if node.op == "Load"]
+    assert sum(isinstance(node.type, Vector) and node.type.count == 4 for node in loads) == 12
+    left, right = numbers(512, 384), numbers(128, 384)
+    product = np.zeros((512, 128), np.float32)
+    launch("product_with_transposed", 16, 128, left, right, product)
+    np.testing.assert_allclose(product[:16], left[:16] @ right.T, rtol=1e-4, atol=1e-3)
     assert not product[16:].any()
 
 

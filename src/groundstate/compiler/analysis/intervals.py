@@ -39,6 +39,8 @@ class Intervals:
             return self._of_builtin(node)
         if node.op == "Phi":
             return self._of_phi(node, depth)
+        if node.op in BELOW_CONSTANT:
+            return self._below_constant(node, depth)
         rule = RULES.get(node.op)
         if rule is None:
             return None
@@ -47,6 +49,15 @@ class Intervals:
             operands = operands[1:]
         known = [each for each in operands if each is not None]
         return rule(*known) if len(known) == len(operands) else None
+
+    def _below_constant(self, node: Node, depth: int) -> Interval | None:
+        """Of what a constant bounds, whatever the other operand is."""
+        known = [found for each in node.operands if (found := self.of(each, depth - 1))]
+        if len(known) == len(node.operands):
+            return RULES[node.op](*known)
+        bounds = node.operands if node.op == "BitwiseAnd" else node.operands[1:]
+        numbers = [number for each in bounds if (number := constant_int(each)) and number > 0]
+        return (0, min(numbers) - BELOW_CONSTANT[node.op]) if numbers else None
 
     def _of_builtin(self, node: Node) -> Interval | None:
         name, *component = node.literals
@@ -58,7 +69,7 @@ class Intervals:
         return None
 
     def _of_phi(self, phi: Node, depth: int) -> Interval | None:
-        """Of a counter that is tested when it has gone up; else of all that it may be."""
+        """Of a counter that is tested before or after it goes up; else of all that it may be."""
         counted = self._counted(phi, depth)
         if counted is not None:
             return counted
@@ -86,17 +97,21 @@ def _last(
 ) -> int | None:
     """The largest value with which a loop begins another iteration."""
     successors = getattr(latch, "successors", [])
-    if len(successors) != 2 or not condition.operands or condition.operands[0] is not following:
+    if len(successors) != 2 or not condition.operands:
+        return None
+    tested = condition.operands[0]
+    if tested is not following and tested is not phi:
         return None
     bound = constant_int(condition.operands[1]) if len(condition.operands) == 2 else None
     goes_on = successors[0] is phi.block
     if bound is None or first is None:
         return None
+    more = step if tested is phi else 0  # what the test lets through goes up once more
     is_exact = first[0] == first[1] and bound > first[0] and (bound - first[0]) % step == 0
     if (condition.op == "INotEqual" and goes_on) or (condition.op == "IEqual" and not goes_on):
-        return bound - step if is_exact else None
+        return bound - step + more if is_exact else None
     if condition.op in ("SLessThan", "ULessThan") and goes_on and bound > 0 and first[0] >= 0:
-        return max(bound - 1, first[1])
+        return max(bound - 1 + more, first[1])
     return None
 
 
@@ -157,6 +172,8 @@ def _quotient(one: Interval, other: Interval) -> Interval | None:
     return (one[0] // other[1], one[1] // other[0]) if one[0] >= 0 and other[0] > 0 else None
 
 
+BELOW_CONSTANT = {"BitwiseAnd": 0, "UMod": 1}
+"""Operations whose result a constant bounds, and how far below it they stay at least."""
 RULES: dict[str, Callable[..., Interval | None]] = {
     "IAdd": _corners(lambda a, b: a + b),
     "ISub": _corners(lambda a, b: a - b),

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from groundstate.compiler.analysis.divergence import VARYING, Divergence
+from groundstate.compiler.analysis.intervals import Intervals
 from groundstate.compiler.analysis.places import Place, place_of
 from groundstate.compiler.analysis.speculated_strides import speculated_nodes
 from groundstate.compiler.ir import Block, Kernel, Node
@@ -37,9 +38,10 @@ def merge_loads(kernel: Kernel, analyses: Analyses) -> bool:
         return False
     merged: dict[Node, Node] = {}
     speculated = speculated_nodes(kernel, divergence)
+    intervals = Intervals(divergence.group_size)
     for block in kernel.blocks:
         if sum(node.op == "Load" for node in block.nodes) > 1:
-            merged |= _Merging(divergence, block, speculated).merge()
+            merged |= _Merging(divergence, block, speculated, intervals).merge()
     if merged:
         kernel.replace(merged)
     return bool(merged)
@@ -102,10 +104,15 @@ class _Merging:
     """The loads of one block."""
 
     def __init__(
-        self, divergence: Divergence, block: Block, speculated: Mapping[Node, int]
+        self,
+        divergence: Divergence,
+        block: Block,
+        speculated: Mapping[Node, int],
+        intervals: Intervals,
     ) -> None:
         self.divergence = divergence
         self.speculated = speculated
+        self.intervals = intervals
         self.block = block
         self._merged: dict[Node, Node] = {}
         self._open: dict[tuple[Place, Type, int], list[tuple[int, Node]]] = {}
@@ -118,7 +125,7 @@ class _Merging:
         for node in self.block.nodes:
             count = _count(self.divergence, node, self.speculated)
             if count:
-                place, offset = place_of(node.operands[0])
+                place, offset = place_of(node.operands[0], self.intervals)
                 self._open.setdefault((place, node.type, count), []).append((offset, node))
             elif has_side_effects(node):
                 self._close()

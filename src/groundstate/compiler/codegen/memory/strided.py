@@ -8,16 +8,14 @@ between the first and the last.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.codegen.values import Lanes, Value
 
 QUAD_LANES = 8
-"""Lanes whose vectors of four numbers are turned into components together."""
+"""Lanes whose numbers of four bytes are picked from vectors together."""
 Picker = Callable[[Emitter, str, list[tuple[str, int]]], str]
-_PAIR = (0, 1, 2, 3, 4, 5, 6, 7)
-_LOW, _HIGH = (0, 8, 1, 9, 4, 12, 5, 13), (2, 10, 3, 11, 6, 14, 7, 15)
-_FIRST, _SECOND = (0, 1, 8, 9, 4, 5, 12, 13), (2, 3, 10, 11, 6, 7, 14, 15)
 
 
 def load_at_steps(emitter: Emitter, pointer: Lanes, stored: str, align: int) -> str:
@@ -97,7 +95,7 @@ def _pick_fourths(emitter: Emitter, scalar: str, vectors: list[tuple[str, int]])
 
 def load_quads(emitter: Emitter, pointer: Lanes, scalar: str, align: int) -> Value:
     """Vectors of four numbers, at fixed steps or anywhere: read whole, then turned in registers."""
-    lanes, turn = _TURNS[scalar]
+    lanes, turn = _turned_together(emitter, scalar), _TURNS[scalar].turn
     columns: list[list[str]] = [[], [], [], []]
     for first in range(0, emitter.width, lanes):
         places = [_lane_address(emitter, pointer, first + lane) for lane in range(lanes)]
@@ -108,18 +106,36 @@ def load_quads(emitter: Emitter, pointer: Lanes, scalar: str, align: int) -> Val
 
 
 def _turn_words(emitter: Emitter, places: list[str], scalar: str, align: int) -> list[str]:
-    """The components of eight vectors of numbers of four bytes, at eight places."""
+    """The components of vectors of numbers of four bytes, at as many places as a register has
+    numbers: each quarter of it, four numbers, is turned for itself."""
+    lanes = len(places)
     quads = [_load_part(emitter, place, 0, f"<4 x {scalar}>", align) for place in places]
-    rows = [_mix(emitter, scalar, 4, quads[n], quads[n + 4], _PAIR) for n in range(4)]
+    rows = [emitter.text.concatenate(scalar, quads[row::4], 4) for row in range(4)]
     low, high = (
-        [_mix(emitter, scalar, 8, rows[n], rows[n + 1], picks) for n in (0, 2)]
-        for picks in (_LOW, _HIGH)
+        [_mix_fours(emitter, scalar, lanes, rows[n], rows[n + 1], picks) for n in (0, 2)]
+        for picks in ((0, _OTHER, 1, _OTHER + 1), (2, _OTHER + 2, 3, _OTHER + 3))
     )
     return [
-        _mix(emitter, scalar, 8, half[0], half[1], picks)
+        _mix_fours(emitter, scalar, lanes, half[0], half[1], picks)
         for half in (low, high)
-        for picks in (_FIRST, _SECOND)
+        for picks in ((0, 1, _OTHER, _OTHER + 1), (2, 3, _OTHER + 2, _OTHER + 3))
     ]
+
+
+_OTHER = 4
+"""From here on `_mix_fours` picks from the second vector."""
+
+
+def _mix_fours(
+    emitter: Emitter, scalar: str, count: int, one: str, two: str, picks: tuple[int, ...]
+) -> str:
+    """Of each four elements of two vectors the same ones."""
+    every = [
+        first + (pick if pick < _OTHER else count + pick - _OTHER)
+        for first in range(0, count, 4)
+        for pick in picks
+    ]
+    return _mix(emitter, scalar, count, one, two, tuple(every))
 
 
 def _turn_doubles(emitter: Emitter, places: list[str], scalar: str, align: int) -> list[str]:
@@ -139,18 +155,28 @@ def _load_part(emitter: Emitter, place: str, offset: int, type_: str, align: int
     return emitter.text.emit(f"load {type_}, ptr {place}, align {align}")
 
 
-_TURNS = {
-    "float": (8, _turn_words),
-    "i32": (8, _turn_words),
-    "double": (4, _turn_doubles),
-    "i64": (4, _turn_doubles),
-}
-"""For numbers of a type: the lanes whose vectors of four are turned together, and how."""
+class _Turn(NamedTuple):
+    """How vectors of four numbers of a type are turned."""
+
+    together: tuple[int, ...]
+    """Numbers of lanes whose vectors can be turned together, the most first."""
+    turn: Callable[[Emitter, list[str], str, int], list[str]]
+
+
+_WORDS, _DOUBLES = _Turn((16, 8), _turn_words), _Turn((4,), _turn_doubles)
+_TURNS = {"float": _WORDS, "i32": _WORDS, "double": _DOUBLES, "i64": _DOUBLES}
+
+
+def _turned_together(emitter: Emitter, scalar: str) -> int:
+    """How many lanes have their vectors turned together: those of one register, if possible."""
+    fitting = [each for each in _TURNS[scalar].together if emitter.width % each == 0]
+    most = max(emitter.context.target.lanes, fitting[-1]) if fitting else 0
+    return next((each for each in fitting if each <= most), 0)
 
 
 def turns_quads(emitter: Emitter, scalar: str) -> bool:
     """True if vectors of four numbers of a type can be read by `load_quads`."""
-    return scalar in _TURNS and emitter.width % _TURNS[scalar][0] == 0
+    return scalar in _TURNS and _turned_together(emitter, scalar) > 0
 
 
 def _mix(
