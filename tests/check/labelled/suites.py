@@ -15,12 +15,13 @@ from tests.check.labelled import (
     subgroups,
     uninitialised,
     unused,
+    unwritten_atomics,
 )
 from tests.check.labelled.cases import Case
 
 SUITES: dict[str, tuple[Case, ...]] = {
     "memory": (*memory.CASES, *inner_arrays.CASES, *unused.MEMORY),
-    "uninit": uninitialised.CASES,
+    "uninit": (*uninitialised.CASES, *unwritten_atomics.CASES),
     "races": (
         *(*races.CASES, *races_of_atomics.CASES, *races_together.CASES),
         *(*unused.RACES, *rows.RACES, *copies.RACES, *fences.CASES),
