@@ -13,6 +13,7 @@ from tests.check.labelled import (
     races_together,
     rows,
     subgroups,
+    together,
     uninitialised,
     unused,
     unwritten_atomics,
@@ -28,4 +29,5 @@ SUITES: dict[str, tuple[Case, ...]] = {
     ),
     "sync": (*races.BARRIERS, *copies.TOGETHER, *subgroups.CASES),
     "arithmetic": arithmetic.CASES,
+    "memory,uninit,races,sync": together.CASES,
 }
