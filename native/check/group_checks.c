@@ -183,8 +183,9 @@ void gs_group_begin(const gs_dispatch *dispatch, uint64_t group, uint64_t shape,
     here->items = (uint32_t)shape;
     here->subgroup_size = (uint32_t)(shape >> 32);
     here->tick = here->since[GS_LOCAL_SPACE] = here->since[GS_GLOBAL_SPACE] = 1;
-    here->has_subgroup_barriers = here->has_acquired = here->has_fenced = false;
-    here->fenced = 0;
+    here->has_subgroup_barriers = here->has_acquired = false;
+    memset(here->has_fenced, 0, sizeof here->has_fenced);
+    memset(here->fenced, 0, sizeof here->fenced);
     here->acquired = (gs_acquired){0};
     here->pending_fences = 0;
     here->copies_under_way = here->copy_count = here->ended_count = 0;

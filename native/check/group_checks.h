@@ -29,7 +29,7 @@ void gs_barrier_pass(void);
 void gs_subgroup_barrier(uint64_t first_item, uint64_t info);
 
 /* Lanes come to a fence that lets their relaxed atomic operations release what comes before it: happens_before.c. */
-void gs_fence(uint64_t active, uint64_t first_item);
+void gs_fence(uint64_t active, uint64_t first_item, uint64_t memories);
 
 /* Lanes are about to access memory: races.c. */
 void gs_race_access(uint64_t base, int64_t stride, uint64_t active, uint64_t first_item, uint64_t info, const void *values);

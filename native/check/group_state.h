@@ -19,7 +19,7 @@ typedef struct gs_acquired {
 
 /* The last fence of a work-item, which a relaxed atomic operation needs to release what comes before it. */
 typedef struct gs_fence_stamp {
-    uint32_t tick;             /* 0: there was none */
+    uint32_t tick[GS_SPACES];  /* of what was done in that memory; 0: there was none */
     uint32_t since[GS_SPACES]; /* what the work-items of the group had done before a barrier comes before it, too */
 } gs_fence_stamp;
 
@@ -64,8 +64,8 @@ typedef struct gs_group_state {
     uint32_t acquired_run[GS_MOST_ITEMS + 1]; /* whose those of each work-item are */
     gs_acquired item_acquired[GS_MOST_ITEMS + 1];
     gs_fence_stamp item_fence[GS_MOST_ITEMS + 1];
-    bool has_fenced;                /* some work-item has, in this interval */
-    uint32_t fenced;                /* all that was done before this tick comes before a fence and a barrier */
+    bool has_fenced[GS_SPACES];     /* some work-item has, in this interval */
+    uint32_t fenced[GS_SPACES];     /* all that was done before this tick comes before a fence and a barrier */
     /* copies */
     uint32_t copies_under_way, copy_count;
     gs_group_copy copies[GS_MOST_COPIES]; /* the last ones, at their number */

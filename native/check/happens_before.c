@@ -20,7 +20,7 @@ typedef struct entry {
     uint64_t location; /* 0: the entry is free */
     uint32_t run, item;
     union {
-        uint32_t tick;               /* of a work-item: when it last released */
+        uint32_t tick[GS_SPACES];    /* of a work-item: when it last released */
         uint32_t since[GS_SPACES];   /* of a group: what came before this comes before the release */
         gs_acquired carried;         /* of a location: what its releasers had acquired */
     };
@@ -112,12 +112,15 @@ void gs_share_acquired(gs_group_state *here) {
         if (here->acquired_run[item] == here->run)
             acquire_all(&here->acquired, &here->item_acquired[item]);
     here->has_acquired = false;
-    if (here->has_fenced)
-        here->fenced = here->tick + 1; /* by the others: the one who fenced may not be the one who tells */
-    here->has_fenced = false;
+    for (int space = 0; space < GS_SPACES; space++) {
+        if (here->has_fenced[space])
+            here->fenced[space] = here->tick + 1; /* by the others: the one who fenced may not be the one who tells */
+        here->has_fenced[space] = false;
+    }
 }
 
-void gs_fence(uint64_t active, uint64_t first_item) {
+/* The work-items that are active have come to a fence for the memories of which a bit is set. */
+void gs_fence(uint64_t active, uint64_t first_item, uint64_t memories) {
     gs_group_state *here = gs_group_here;
     if (here == NULL)
         return;
@@ -127,10 +130,15 @@ void gs_fence(uint64_t active, uint64_t first_item) {
             break;
         of_item(here, item);
         gs_fence_stamp *fence = &here->item_fence[item];
-        fence->tick = here->tick;
-        memcpy(fence->since, here->since, sizeof fence->since);
+        for (int space = 0; space < GS_SPACES; space++) {
+            if (!(memories >> space & 1))
+                continue;
+            fence->tick[space] = here->tick;
+            fence->since[space] = here->since[space];
+        }
     }
-    here->has_fenced = true;
+    for (int space = 0; space < GS_SPACES; space++)
+        here->has_fenced[space] |= memories >> space & 1;
     gs_group_tick(here);
 }
 
@@ -139,11 +147,19 @@ static uint32_t later(uint32_t one, uint32_t other) { return one > other ? one :
 /* What comes before a release: of the work-item, and of its group. */
 static gs_fence_stamp released(const gs_group_state *here, uint32_t item, bool is_relaxed) {
     gs_fence_stamp found = here->item_fence[item];
-    if (!is_relaxed)
-        found.tick = here->tick;
-    for (int space = 0; space < GS_SPACES; space++)
-        found.since[space] = is_relaxed ? later(found.since[space], here->fenced) : here->since[space];
+    for (int space = 0; space < GS_SPACES; space++) {
+        if (!is_relaxed)
+            found.tick[space] = here->tick;
+        found.since[space] = is_relaxed ? later(found.since[space], here->fenced[space]) : here->since[space];
+    }
     return found;
+}
+
+static bool releases_anything(const gs_fence_stamp *before) {
+    uint32_t any = 0;
+    for (int space = 0; space < GS_SPACES; space++)
+        any |= before->tick[space] | before->since[space];
+    return any != 0;
 }
 
 void gs_synchronise(gs_group_state *here, uint64_t location, uint32_t item, gs_space space, uint64_t info) {
@@ -158,15 +174,16 @@ void gs_synchronise(gs_group_state *here, uint64_t location, uint32_t item, gs_s
         here->has_acquired = true;
     }
     gs_fence_stamp before = released(here, item, is_relaxed);
-    bool releases = info & GS_ACCESS_RELEASES && (before.tick | before.since[0] | before.since[1]) != 0;
+    bool releases = info & GS_ACCESS_RELEASES && releases_anything(&before);
     entry *mine = releases && of != NULL ? find_or_add(location, here->run, item) : NULL;
     entry *group = mine != NULL ? find_or_add(location, here->run, GROUP) : NULL;
     if (group != NULL) {
         acquire_all(&of->carried, own);
         acquire_all(&of->carried, &here->acquired);
-        mine->tick = later(mine->tick, before.tick);
-        for (int space = 0; space < GS_SPACES; space++)
+        for (int space = 0; space < GS_SPACES; space++) {
+            mine->tick[space] = later(mine->tick[space], before.tick[space]);
             group->since[space] = later(group->since[space], before.since[space]);
+        }
     }
     give_lock();
 }
@@ -176,7 +193,7 @@ void gs_synchronise(gs_group_state *here, uint64_t location, uint32_t item, gs_s
 static bool is_released(uint64_t location, gs_access_stamp then, gs_space space) {
     uint32_t run = gs_stamp_run(then), tick = gs_stamp_tick(then);
     const entry *item = find(location, run, gs_stamp_item(then)), *group = find(location, run, GROUP);
-    return (item != NULL && tick <= item->tick) || (group != NULL && tick < group->since[space]);
+    return (item != NULL && tick <= item->tick[space]) || (group != NULL && tick < group->since[space]);
 }
 
 static bool is_released_to_any(const gs_acquired *acquired, gs_access_stamp then, gs_space space) {

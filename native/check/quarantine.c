@@ -99,6 +99,14 @@ bool gs_quarantine_hold(const gs_allocation *allocation) {
     return true;
 }
 
+bool gs_quarantine_holds(const void *address) {
+    gs_lock(&lock);
+    const freed *found = find(address);
+    bool holds = found != NULL && found->has_pages;
+    gs_unlock(&lock);
+    return holds;
+}
+
 bool gs_quarantine_find(uint64_t address, gs_memory_facts *facts) {
     gs_lock(&lock);
     const freed *found = find((const char *)(uintptr_t)address);

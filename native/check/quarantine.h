@@ -12,6 +12,9 @@ void gs_quarantine_release(const gs_allocation *allocation);
 /* Keeps the pages of a freed allocation, empty. False: they may be used again. */
 bool gs_quarantine_hold(const gs_allocation *allocation);
 
+/* Whether an address lies in freed memory whose pages are kept, so that nobody else can have it. */
+bool gs_quarantine_holds(const void *address);
+
 /* Describes the freed memory that an address lies in, if it lies in any. */
 bool gs_quarantine_find(uint64_t address, gs_memory_facts *facts);
 

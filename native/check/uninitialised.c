@@ -333,14 +333,24 @@ static uint64_t extent(const gs_region *region) {
     return (region->depth - 1) * region->source_slice + (region->height - 1) * region->source_pitch + region->width;
 }
 
+/* Virtual and imported memory has no shadow; it may be the device's all the same. */
+static bool is_of_device(const void *address) {
+    gs_memory_lock();
+    const gs_allocation *found = gs_allocation_of_any(address);
+    bool is_of_device = found != NULL && found->type == ZE_MEMORY_TYPE_DEVICE;
+    gs_memory_unlock();
+    return is_of_device;
+}
+
 /* Copies of images go to memory of which nothing is known, and are not the host's. */
-static void report_copy(const gs_command *command, const char *source, uint64_t bytes, brought found) {
+static void report_copy(const gs_command *command, const void *target, const char *source, uint64_t bytes, brought found) {
+    if (!found.some || is_of_device(target))
+        return;
     switch (command->origin.function) {
     case GS_FN_zeCommandListAppendMemoryCopy:
     case GS_FN_zeCommandListAppendMemoryCopyRegion:
     case GS_FN_zeCommandListAppendMemoryCopyFromContext:
-        if (found.some)
-            gs_report_unwritten_copy(source, bytes, found.all, command->origin.stack);
+        gs_report_unwritten_copy(source, bytes, found.all, command->origin.stack);
         break;
     default:
         break;
@@ -356,11 +366,11 @@ void gs_uninitialised_command(const gs_command *command) {
     case GS_COPY:
         copy_row(window, (uint64_t)(uintptr_t)command->copy.destination, (uint64_t)(uintptr_t)command->copy.source,
                  command->copy.size, &found);
-        report_copy(command, command->copy.source, command->copy.size, found);
+        report_copy(command, command->copy.destination, command->copy.source, command->copy.size, found);
         break;
     case GS_COPY_REGION:
         copy_region(window, &command->region, &found);
-        report_copy(command, command->region.source, extent(&command->region), found);
+        report_copy(command, command->region.destination, command->region.source, extent(&command->region), found);
         break;
     case GS_FILL:
         define(window, command->fill.destination, command->fill.size);

@@ -138,13 +138,14 @@ def test_suppressed_results_say_so(log: dict[str, Any]) -> None:
 
 
 def test_fingerprint_stays_when_lines_move() -> None:
-    def fingerprint(line: int, source: str) -> Any:
-        found = Finding("memory", "null-read", "a read", [Place("a.cl", line, 1, source)])
+    def fingerprint(line: int, source: str, column: int = 3) -> Any:
+        found = Finding("memory", "null-read", "a read", [Place("a.cl", line, column, source)])
         with Collected() as collected:
             collected.path.write_text(json.dumps(found.as_json() | {"process": 1}) + "\n")
             collected.read()
             (result,) = sarif_log(collected, ["app"], 0)["runs"][0]["results"]
         return result["partialFingerprints"]
 
-    assert fingerprint(3, "  a[i]") == fingerprint(7, "a[i]")
+    assert fingerprint(3, "  a[i]") == fingerprint(7, "a[i]", column=1)
+    assert fingerprint(3, "  a[i] + a[j]") != fingerprint(3, "  a[i] + a[j]", column=10)
     assert fingerprint(3, "  a[i]") != fingerprint(3, "b[i]")

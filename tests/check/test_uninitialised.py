@@ -45,6 +45,14 @@ def finding(outcomes: dict[str, Outcome], name: str) -> dict[str, Any]:
     return found  # type: ignore[no-any-return]
 
 
+def test_finding_of_an_atomic_operation_has_one_place(outcomes: dict[str, Outcome]) -> None:
+    found = finding(outcomes, "histogram_not_cleared")
+    changed = "an atomic operation changes an uninitialised value in a 32-byte shared allocation"
+    assert found["title"] == changed
+    (place,) = found["places"]
+    assert place["label"] == "argument 0 'bins'"
+
+
 def test_finding_names_use_load_and_allocation(outcomes: dict[str, Outcome]) -> None:
     found = finding(outcomes, "second_half_of_device_memory")
     assert found["title"] == "an uninitialised value is stored to a 256-byte shared allocation"

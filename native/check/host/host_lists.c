@@ -5,6 +5,7 @@
 #include "check/host/device_memory.h"
 #include "check/host/host_report.h"
 #include "check/host/host_use.h"
+#include "check/quarantine.h"
 #include "memory/memory.h"
 #include "objects/list.h"
 #include "runtime/launch.h"
@@ -82,7 +83,8 @@ static where look_for(const gs_context *context, const void *start, gs_host_reco
     if (found != NULL)
         return IS_FINE;
     bool is_readable = gs_is_readable(start, 1);
-    if (gs_host_books_find_freed(start, known) && (!is_readable || gs_pages_keep(known->handle)))
+    bool is_kept = gs_quarantine_holds(start);
+    if (gs_host_books_find_freed(start, known) && (!is_readable || is_kept || gs_pages_keep(known->handle)))
         return IS_FREED; /* and has not become memory of the program since */
     return is_readable ? IS_FINE : IS_NOWHERE;
 }

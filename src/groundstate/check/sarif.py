@@ -112,9 +112,14 @@ def _fingerprint(finding: Finding) -> str:
     """The same from run to run, while lines above are added and removed."""
     from hashlib import sha256
 
-    parts = [
-        f"{os.path.basename(each.file)}:{(each.source or str(each.line)).strip()}"
-        for each in finding.places
-    ]
+    parts = [f"{os.path.basename(each.file)}:{_within_file(each)}" for each in finding.places]
     text = "\n".join([finding.kind, finding.kernel or "", *(parts or finding.notes)])
     return sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _within_file(place: Place) -> str:
+    """What the line says, and where in it: two accesses of a line are two findings."""
+    if place.source is None:
+        return f"{place.line}:{place.column}"
+    indentation = len(place.source) - len(place.source.lstrip())
+    return f"{place.source.strip()}:{max(0, place.column - indentation)}"

@@ -22,6 +22,7 @@ from tests.check.host.programs import (
     run,
 )
 
+DEFAULT = "memory,uninit,races,sync,host"
 LABELLED = [(program, name) for program in WRONG + RIGHT for name in cases_of(program).all]
 
 found_once = functools.cache(found_by)
@@ -30,6 +31,17 @@ found_once = functools.cache(found_by)
 @pytest.mark.parametrize(("program", "case"), LABELLED)
 def test_each_program_is_judged_as_its_label_says(program: str, case: str) -> None:
     assert kinds(found_once(program)[case]) == cases_of(program).expected[case]
+
+
+@pytest.mark.parametrize("program", ["wrong_calls", "wrong_orders", "wrong_meetings"])
+def test_other_checkers_hide_nothing(program: str) -> None:
+    expected = cases_of(program).expected
+    for case, findings in found_by(program, check=DEFAULT).items():
+        assert set(expected[case]) <= set(kinds(findings)), case
+
+
+def test_mapped_memory_of_the_device_is_not_the_hosts() -> None:
+    assert found_by("right", check=DEFAULT)["virtual_memory_is_given_back"] == []
 
 
 def test_right_programs_leave_nothing_behind() -> None:

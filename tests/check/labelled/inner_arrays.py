@@ -1,5 +1,5 @@
-"""Arrays in structures and in other arrays, and private arrays whose accesses LLVM optimises away:
-the source alone says where they end."""
+"""Arrays in structures and in other arrays, and private and constant arrays whose accesses LLVM
+optimises away: the source alone says where they end."""
 
 from __future__ import annotations
 
@@ -25,6 +25,16 @@ CASES: tuple[Case, ...] = (
         source="""kernel void $(global int *out) {
             int a[4] = {1, 2, 3, 4}, sum = 0;
             for (int i = 0; i <= 4; i++) sum += a[i];
+            out[get_global_id(0)] = sum; }""",
+    ),
+    wrong(
+        "constant_loop_reads_one_too_many",
+        READ,
+        "ints:64",
+        source="""constant int $_weights[5] = {1, 4, 6, 4, 1};
+        kernel void $(global int *out) {
+            int sum = 0;
+            for (int i = 0; i <= 5; i++) sum += $_weights[i];
             out[get_global_id(0)] = sum; }""",
     ),
     wrong(
@@ -120,6 +130,16 @@ CASES: tuple[Case, ...] = (
         "ints:65",
         source="""struct $_s { int n; int a[1]; };
         kernel void $(global struct $_s *out) { out->a[get_global_id(0)] = 1; }""",
+    ),
+    right(
+        "constant_loop_reads_all",
+        "ints:64",
+        source="""constant int $_weights[5] = {1, 4, 6, 4, 1};
+        kernel void $(global int *out) {
+            int sum = 0;
+            for (int i = 0; i < 5; i++) sum += $_weights[i];
+            for (constant int *p = $_weights; p != &$_weights[5]; p++) sum += *p;
+            out[get_global_id(0)] = sum; }""",
     ),
     right(
         "address_of_the_end",

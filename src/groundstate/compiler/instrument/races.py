@@ -66,7 +66,8 @@ def tell_accesses(kernel: Kernel, analyses: Analyses) -> bool:
                 nodes += group_copies.tell_wait(kernel, node)
                 changed = True
             elif node.op == "MemoryBarrier" and _semantics(node, 1) & (RELEASES | ANY_ORDER):
-                nodes.append(node.derive("TellFence", Void()))
+                fenced = fences_of(_semantics(node, 1)) or LOCAL_FENCE | GLOBAL_FENCE
+                nodes.append(node.derive("TellFence", Void(), [], (fenced,)))
             for told in _told(kernel, node, own, fences):
                 nodes.append(told)
                 changed = True

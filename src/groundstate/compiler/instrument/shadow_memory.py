@@ -20,7 +20,7 @@ from groundstate.compiler.spirv.types import Pointer, Type, Void
 LOCAL, ARGUMENT, UNKNOWN = "local", "argument", "unknown"
 PRIVATE, NONE = "private", "none"
 AT_A_DISTANCE = (LOCAL, ARGUMENT, UNKNOWN)
-HARMLESS = frozenset(("PtrEqual", "PtrNotEqual", "PtrDiff", "Guard"))
+HARMLESS = frozenset(("PtrEqual", "PtrNotEqual", "PtrDiff", "Guard", "TellAccess", "TellAccessIf"))
 """What may be done with the address of a variable besides accesses of it."""
 MOST_VARIABLE_BYTES = 1 << 16
 VOID = Void()

@@ -49,6 +49,8 @@ SHADOWS = frozenset(("ShadowLoad", "ShadowStore", "ShadowCopy"))
 COORDINATES = {"ImageFetch": 1, "ImageRead": 1, "ImageWrite": 1, "SampleImage": 2}
 REPLACES = frozenset(("AtomicStore", "AtomicExchange", "AtomicFlagClear", "AtomicFlagTestAndSet"))
 """Atomic operations that leave nothing of what was in memory."""
+BITWISE = ("AtomicAnd", "AtomicOr")
+"""Atomic operations that make some bits initialised."""
 MOST_STEPS = 256
 """From a use back to where a value may come from."""
 TILE_BYTES = 4096
@@ -490,8 +492,8 @@ class _Instrumented:
         self.values.made.append(node.derive("Store", Void(), operands, node.literals))
 
     def _atomic(self, node: Node, found: Node | None) -> None:
-        """What an atomic operation leaves in memory. One that adds to what is there, or compares
-        with it, makes nothing initialised that was not; it may make it uninitialised."""
+        """What an atomic operation leaves in memory. One that adds to what is there makes nothing
+        initialised that was not; it may make it uninitialised."""
         values = self.values
         access = next(iter(accesses(node)))
         if self.memory.space(access.pointer) not in AT_A_DISTANCE:
@@ -503,9 +505,18 @@ class _Instrumented:
             type_ = self.types.of(value.type) if value is not None else Int(32, False)
             assert type_ is not None
             self._shadow_store(node, access, access.pointer, type_, shadow, value)
-        elif shadow is not None:
-            both = values.both(node, found, shadow)
-            self._shadow_store(node, access, access.pointer, shadow.type, both, value)
+        elif not node.op.startswith("AtomicCompare") and node.op != "AtomicLoad":
+            left = self._changed(node, found, value)
+            if left is not None:
+                self._shadow_store(node, access, access.pointer, left.type, left, node)
+
+    def _changed(self, node: Node, found: Node | None, value: Node | None) -> Node | None:
+        """The shadow of what an atomic operation makes of what it finds and what it is given."""
+        brought = self.values.shadows.get(value) if value is not None else None
+        if brought is None and found is not None and value is not None and node.op in BITWISE:
+            kept = self._inverted(node, value) if node.op == "AtomicOr" else value
+            return self.values.make(node, "BitwiseAnd", found.type, [found, kept])
+        return self.values.both(node, found, brought)
 
     def _copy(self, node: Node) -> None:
         target, source = node.operands[:2]

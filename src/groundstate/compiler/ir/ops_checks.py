@@ -41,7 +41,8 @@ define("TellCopy", "pointer. whole. whole. -> void", Category.CONTROL, effect=Ef
 literals are those of TellAccess."""
 
 define("TellFence", "-> void", Category.CONTROL, effect=Effect.OBSERVABLE)
-"""Tells that work-items have come to a fence that releases."""
+"""Tells that work-items have come to a fence that releases. The literal is the memories that it
+orders."""
 
 define("TellCopyBegins", "event -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
 """Tells that the group begins a copy with an event, before it tells of what that accesses. The

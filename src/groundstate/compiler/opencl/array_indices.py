@@ -1,9 +1,9 @@
 """Says in a module where the source steps into an array, and with which index, for checked mode.
 
 LLVM keeps addresses and forgets arrays: `s.name[i]` becomes a number of bytes behind `s`, and what
-lies outside of a private array is gone. So before each access, `mark` calls a function that stands
-for a look at the index; its name has the number of elements. `release` drops the calls that are not
-needed once the program is optimised; instrument/indices.py makes reports of the others.
+lies outside of a private or constant array is gone. So before each access, `mark` calls a function
+that stands for a look at the index; its name has the number of elements. `release` drops the calls
+that are not needed once the program is optimised; instrument/indices.py reports the others.
 
 Whoever takes an array of arrays for one long array, as `t[0][i]`, makes no mistake that matters: so
 the call takes the index of the row, too. An index into a whole variable is up to bounds.py, unless
@@ -29,6 +29,7 @@ _STEP = re.compile(
     r"i\d+ (?P<first>[^,\s]+)(?:, i\d+ (?P<second>[^,\s]+))?(?:, !.*)?$"
 )
 _CAST = re.compile(rf"^  ({_NAME}) = addrspacecast ptr(?: addrspace\(\d\))? ({_NAME}) to ")
+_CONSTANT = re.compile(r"^(@[-\w.$]+) = [^\n]*?\baddrspace\(2\) constant ", re.MULTILINE)
 _ALLOCA = re.compile(rf"^  ({_NAME}) = alloca ")
 _ACCESS = re.compile(
     rf"^  (?:{_NAME} = (?P<load>load) (?:volatile )?(?P<loaded>.+?)"
@@ -59,18 +60,19 @@ class _Step:
 def mark(ir: str) -> str:
     """LLVM IR that says which indices its accesses have."""
     declared: set[str] = set()
+    constants = set(_CONSTANT.findall(ir))
     functions = ir.split("\n}\n")
     for number, function in enumerate(functions):
         if " getelementptr " in function:
-            functions[number] = "\n".join(_marked(function, declared))
+            functions[number] = "\n".join(_marked(function, declared, constants))
     declarations = (f'declare void @"{name}"(i64, i64) {ATTRIBUTES}\n' for name in sorted(declared))
     return "\n}\n".join(functions) + "".join(declarations)
 
 
-def _marked(function: str, declared: set[str]) -> Iterator[str]:
+def _marked(function: str, declared: set[str], constants: set[str]) -> Iterator[str]:
     steps: dict[str, re.Match[str]] = {}
     casts: dict[str, str] = {}
-    variables: set[str] = set()
+    variables = set(constants)
     for line in function.split("\n"):
         if (step := _STEP.match(line)) is not None:
             steps[step["name"]] = step

@@ -40,6 +40,8 @@ USES = {
     "store": ("uninitialised-store", "an uninitialised value is stored to {memory}"),
 }
 """The kind and the title of a finding, by what the value is used for."""
+CHANGED = "an atomic operation changes an uninitialised value in {memory}"
+"""The title where the value that is stored is what was there, and something else."""
 
 OWN = ("variable", "private", "local")
 """Memory of which nothing but the place is known."""
@@ -112,6 +114,8 @@ def _finding(
     origin = _origin(sites, site, item, launch)
     kind, title = USES[site["use"]]
     access = site.get("access", "")
+    if site["use"] == "store" and access.startswith("atomic"):
+        title = CHANGED
     article = "an" if access[:1] in "aeiou" else "a"
     memory = _memory(record.words[0])
     notes: list[str] = []
@@ -120,7 +124,8 @@ def _finding(
         where, loaded = origin
         is_variable = where["memory"] == "variable"
         beside = "where it was declared" if is_variable else "where it was read"
-        places += _second(places_of(entry_point, where, _label(entry_point, where)), beside)
+        read = places_of(entry_point, where, _label(entry_point, where))
+        places = read if _are_one(places, read) else [*places, *_second(read, beside)]
         notes += _notes(entry_point, where, loaded)
     elif site["unwritten"]:
         notes.append("it comes from a private variable that is not written on every way to here")
@@ -158,6 +163,12 @@ def _origin(
         own = [each for each in site["origins"] if sites[each]["memory"] in OWN]
         others = (sites[own[0]], None) if own else None
     return others
+
+
+def _are_one(used: list[Place], read: list[Place]) -> bool:
+    """True if an atomic operation uses what it reads itself."""
+    where = [[(each.file, each.line, each.column) for each in places] for places in (used, read)]
+    return where[0] == where[1]
 
 
 def _second(places: list[Place], beside: str) -> list[Place]:

@@ -112,10 +112,10 @@ def _tell_copy(emitter: Emitter, node: Node) -> None:
 
 @handles("TellFence")
 def _tell_fence(emitter: Emitter, node: Node) -> None:
-    del node
+    (memories,) = _numbers(node, 0)
     emitter.text.do(
         f"call void {_function(emitter, 'fence')}(i64 {_active(emitter)}, "
-        f"i64 {_first_item(emitter)})"
+        f"i64 {_first_item(emitter)}, i64 {memories})"
     )
 
 
