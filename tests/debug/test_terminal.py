@@ -135,3 +135,40 @@ def test_c_program_stops_at_its_first_mistake(blur: Path) -> None:
     assert "blur, work-item (1023, 0, 0), failed, in blur at blur.cl:6" in answers[3]
     assert answers[4] == "i = 1023  (int)"
     assert "blur, work-item (1023, 0, 0), in blur at blur.cl:5" in answers[6]
+
+
+@pytest.mark.parametrize(
+    ("program", "status", "sentence"),
+    [
+        ("./none", 127, "there is no program './none' here or on PATH"),
+        ("./text", 126, "cannot start ./text: permission denied"),
+        ("./script", 126, "cannot start ./script: its first line, #!, names no program"),
+    ],
+)
+def test_program_that_cannot_be_started_is_the_status(
+    tmp_path: Path, program: str, status: int, sentence: str
+) -> None:
+    (tmp_path / "text").write_text("text\n")
+    (tmp_path / "script").write_text("#!/none/shell\n")
+    (tmp_path / "script").chmod(0o755)
+    (tmp_path / "commands").write_text("run\n")
+    done = debug(tmp_path, "-x", "commands", "--", program)
+    assert done.stdout == f"{PROMPT}run\n{sentence}\n{PROMPT}"
+    assert (done.returncode, done.stderr) == (status, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("none", "no such file"), ("folder", "is a folder, not a file"), ("junk", "is not text")],
+)
+def test_unreadable_commands_are_one_line(tmp_path: Path, name: str, reason: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "junk").write_bytes(b"\xff\n")
+    done = debug(tmp_path, "-x", name, "--", "true")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"groundstate debug: {name}: {reason}\n"
+
+
+def debug(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "groundstate", "debug", *arguments]
+    return subprocess.run(command, input="", capture_output=True, text=True, cwd=folder)
