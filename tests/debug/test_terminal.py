@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -155,6 +157,31 @@ def test_program_that_cannot_be_started_is_the_status(
     done = debug(tmp_path, "-x", "commands", "--", program)
     assert done.stdout == f"{PROMPT}run\n{sentence}\n{PROMPT}"
     assert (done.returncode, done.stderr) == (status, "")
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP])
+def test_program_ends_with_its_debugger(tmp_path: Path, ending: signal.Signals) -> None:
+    """Also when somebody closes the terminal; and the folder of its socket goes."""
+    program = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "groundstate", "debug", "--", sys.executable, "-c", program],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write("run\n")
+    process.stdin.flush()
+    pid = int(process.stdout.readline().removeprefix(PROMPT))
+    process.send_signal(ending)
+    assert process.communicate() == ("", "")
+    assert process.returncode == -ending
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
+from types import FrameType
 
 from groundstate import knobs, standin
 from groundstate.cli import run as running
@@ -71,6 +73,36 @@ def run(args: argparse.Namespace) -> int:
     except standin.LibraryMissing as problem:
         return complain("debug", str(problem))
     environment = {knobs.ERRORS.name: "serious", **os.environ, **changes}
+    try:
+        _raise_at_signals()
+        return debug(args, environment)
+    except Signalled as ending:
+        signal.signal(ending.number, signal.SIG_DFL)
+        os.kill(os.getpid(), ending.number)
+        return 128 + ending.number
+
+
+class Signalled(BaseException):
+    """Somebody wants the debugger to end, and so the program that it debugs."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def _raise_at_signals() -> None:
+    for which in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(which) is signal.SIG_DFL:
+            signal.signal(which, _signalled)
+
+
+def _signalled(number: int, frame: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_IGN)  # once is enough
+    raise Signalled(number)
+
+
+def debug(args: argparse.Namespace, environment: dict[str, str]) -> int:
+    """Debugs a program with these variables, by commands or for an editor."""
     if args.dap:
         return _adapter(args, environment)
     if args.port is not None:
