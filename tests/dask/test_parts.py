@@ -57,7 +57,7 @@ def test_a_wrong_choice_is_explained(
 
 def test_wrong_shape_of_the_machine_is_explained() -> None:
     """The driver would take the machine as it is, and each worker all of it."""
-    with pytest.raises(ValueError, match="GROUNDSTATE_TOPOLOGY.*such as 2x4"):
+    with pytest.raises(ValueError, match=r"GROUNDSTATE_TOPOLOGY.*such as 2x4"):
         find_parts(topology="x")
     with pytest.raises(ValueError, match="GROUNDSTATE_MEMORY"):
         find_parts(memory="much")
