@@ -34,6 +34,33 @@ def test_full_disk_is_told_with_the_file(tmp_path: Path, arguments: list[str]) -
     assert done.returncode == 1
 
 
+@pytest.mark.parametrize("command", [["check", "--json"], ["profile", "--json", "--no-roof"]])
+def test_json_that_nobody_reads_is_no_error(command: list[str]) -> None:
+    """The program's own output comes first, and is all that `head -1` wants."""
+    words = [sys.executable, "-m", "groundstate", *command, "--", sys.executable, "-c", "print()"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline() == "\n"
+    process.stdout.close()
+    said = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(timeout=60), [line for line in said.splitlines() if "pipe" in line]) == (
+        0,
+        [],
+    )
+
+
+@pytest.mark.parametrize("command", [["check", "--json"], ["profile", "--json", "--no-roof"]])
+def test_full_standard_output_is_named(command: list[str]) -> None:
+    words = [sys.executable, "-m", "groundstate", *command, "--", "true"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    last = done.stderr.splitlines()[-1]
+    assert last == f"groundstate {command[0]}: standard output: no space left on the disk"
+    assert done.returncode == 1
+
+
 def test_errors_of_created_files_name_them(tmp_path: Path) -> None:
     for make in (create, create_binary):
         with pytest.raises(OSError, match="/dev/full") as full, make("/dev/full") as file:

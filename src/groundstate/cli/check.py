@@ -196,7 +196,7 @@ def check(args: argparse.Namespace) -> int:
             summary = outcome(collected, command[0], ended) + varied(args.vary, differences)
             errors.say(f"groundstate check: {summary}", file=sys.stderr)
             found = bool(collected.findings or differences)
-    except (suppressions.SuppressionError, standin.LibraryMissing, OSError, ValueError) as problem:
+    except (suppressions.SuppressionError, standin.LibraryMissing, ValueError) as problem:
         return errors.complain("check", errors.describe(problem))
     return FOUND if found and ended.status == 0 else ended.pass_on()
 

@@ -115,7 +115,7 @@ def profile(args: argparse.Namespace) -> int:
                 page.write(html.page(values))
             if events is not None:
                 trace.write(processes, events)
-    except (standin.LibraryMissing, OSError, ValueError) as problem:
+    except (standin.LibraryMissing, ValueError) as problem:
         return errors.complain("profile", errors.describe(problem))
     return ended.pass_on()
 
