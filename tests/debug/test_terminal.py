@@ -110,6 +110,28 @@ def test_table_and_items_have_a_row_for_each() -> None:
     assert answers[4].endswith("the program has ended (exit status 0)")
 
 
+def test_commands_that_can_do_nothing_say_so() -> None:
+    before = {
+        "delete 99": "there is no breakpoint or watchpoint 99",
+        "break :5": "break FILE:LINE, break LINE or break FUNCTION",
+        "break work item": "break PLACE item X [Y [Z]] if EXPRESSION",
+        "break work if": "break PLACE item X [Y [Z]] if EXPRESSION",
+        "break work item x": "'x' are no numbers",
+        "break work": "breakpoint 1 at work",
+    }
+    stopped = {
+        "x 16": "there is no memory at 0x10",
+        "list 99999": "there is no line 99999 of kernel.cl",
+        "watch nothing": "there is no variable 'nothing' here",
+        "watch 1 + 1": "1 + 1 lies nowhere in memory, where a write could be watched",
+        "watch out[5]": "watchpoint 2: out[5]",
+    }
+    commands = [*before, "run", *stopped, "quit"]
+    answers = dict(zip(commands, session("\n".join(commands) + "\n", APP), strict=True))
+    for command, sentence in (before | stopped).items():
+        assert answers[command].startswith(sentence), command
+
+
 @pytest.fixture(scope="module")
 def blur(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A C program, and its kernel with variables."""
