@@ -135,7 +135,7 @@ def test_a_parent_outlives_its_children(
 
 
 def test_copies_are_refused(ctx: gs.Context) -> None:
-    """Two objects for one handle, of which each would end it, or a handle of another process."""
+    """A copy would be the same memory under another name, and a pickle a handle of no process."""
     everything = [make(ctx) for make in MAKERS.values()]
     for each in (*everything, ctx.devices[0], gs.drivers()[0]):
         if type(each) in copyreg.dispatch_table:

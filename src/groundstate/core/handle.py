@@ -112,7 +112,7 @@ class Handle:
         return self.resource.api
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
-        """A copy would stand for the same object of the driver, and a pickle for none."""
+        """A copy would be the same object of the driver, and a pickle would be none."""
         name = type(self).__name__
         raise TypeError(f"a {name} cannot be copied or pickled: it is an object of this process")
 
