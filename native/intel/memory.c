@@ -37,7 +37,7 @@ static ze_result_t append_wait(const char *name, ze_command_list_handle_t handle
                                void *word, size_t size, uint64_t value, ze_event_handle_t signal) {
     GS_PIN void *list = gs_pin(handle, GS_KIND_COMMAND_LIST);
     GS_PIN void *signalled = gs_pin(signal, GS_KIND_EVENT);
-    ze_result_t result = check_word(name, list, description, word, size);
+    ze_result_t result = check_word(name, list != NULL ? list : handle, description, word, size);
     if (result != ZE_RESULT_SUCCESS)
         return result;
     if (signal != NULL && signalled == NULL)
@@ -194,9 +194,18 @@ GS_EXPORT ze_result_t zexMemGetIpcHandles(ze_context_handle_t context, const voi
                                           ze_ipc_mem_handle_t *handles) {
     if (count == NULL)
         return gs_fail(ZE_RESULT_ERROR_INVALID_NULL_POINTER, "zexMemGetIpcHandles: numIpcHandles must not be null");
-    const bool wants_handles = *count > 0 && handles != NULL;
+    if (*count > 0 && handles != NULL) {
+        *count = 1;
+        return zeMemGetIpcHandle(context, pointer, handles);
+    }
+    ze_memory_allocation_properties_t properties = {.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES};
+    ze_result_t result = zeMemGetAllocProperties(context, pointer, &properties, NULL);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    if (properties.type == ZE_MEMORY_TYPE_UNKNOWN)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "zexMemGetIpcHandles: ptr (%p) is no memory of this context", pointer);
     *count = 1;
-    return wants_handles ? zeMemGetIpcHandle(context, pointer, handles) : ZE_RESULT_SUCCESS;
+    return ZE_RESULT_SUCCESS;
 }
 
 GS_EXPORT ze_result_t zexMemOpenIpcHandles(ze_context_handle_t context, ze_device_handle_t device, uint32_t count,

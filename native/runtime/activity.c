@@ -18,13 +18,12 @@
 #include "metrics/tracer.h"
 #include "threads/fork.h"
 #include "threads/lock.h"
+#include "threads/meter.h"
 #include "threads/wait.h"
 
 /* Address space; what is not used of it takes no memory. */
 enum { PAGE_BYTES = 1 << 20, LINE = GS_ACTIVITY_LINE };
 
-/* A word is the time for which it ran so far, in nanoseconds. While it runs, GS_ACTIVITY_RUNNING is added and the time at
- * which it began is taken away, so that one addition starts or stops it and a reader needs to see one word only. */
 typedef gs_activity_head page;
 
 _Static_assert(sizeof(page) <= LINE, "records start at a cache line");
@@ -67,12 +66,6 @@ static page *map_page(int *fd) {
 
 static gs_meter *meter(gs_device_activity *record, uint32_t offset) { return (gs_meter *)((char *)record + offset); }
 
-static void stop(gs_meter *of, uint32_t workers) {
-    of->level = 0;
-    for (uint32_t each = 0; each < workers; each++)
-        of->words[each] = 0;
-}
-
 /* A child has the memory of its parent but none of its threads, and must not write into its parent's page. */
 void gs_activity_after_fork(void) {
     int fd;
@@ -93,8 +86,8 @@ void gs_activity_after_fork(void) {
     here = (gs_activity){0};
     for (uint64_t offset = LINE; offset < mine->used;) {
         gs_device_activity *record = (gs_device_activity *)((char *)mine + offset);
-        stop(meter(record, record->all_offset), record->workers);
-        stop(meter(record, record->copies_offset), record->workers);
+        gs_meter_clear(meter(record, record->all_offset), record->workers);
+        gs_meter_clear(meter(record, record->copies_offset), record->workers);
         offset += record->size;
     }
 }
@@ -169,28 +162,19 @@ GS_EXPORT const void *gs_activity_page(uint64_t *size) {
 
 /* --- Counting ------------------------------------------------------------------------------------------ */
 
-static void enter(gs_meter *of, uint32_t workers, uint64_t now) {
-    uint32_t place = atomic_fetch_add_explicit(&of->level, 1, memory_order_relaxed);
-    if (place < workers)
-        atomic_fetch_add_explicit(&of->words[place], GS_ACTIVITY_RUNNING - now, memory_order_relaxed);
-}
-
-static void leave(gs_meter *of, uint32_t workers, uint64_t now) {
-    uint32_t place = atomic_fetch_sub_explicit(&of->level, 1, memory_order_relaxed) - 1;
-    if (place < workers)
-        atomic_fetch_add_explicit(&of->words[place], now - GS_ACTIVITY_RUNNING, memory_order_relaxed);
-}
+/* The clock of the page. */
+static uint64_t elapsed(void) { return gs_clock(CLOCK_MONOTONIC) - origin; }
 
 void gs_activity_begin(gs_activity work) {
     here = work;
     gs_device_activity *record = work.record;
     if (record == NULL)
         return;
-    uint64_t now = gs_clock(CLOCK_MONOTONIC) - origin;
+    uint64_t now = elapsed();
     here.since = now;
-    enter(meter(record, record->all_offset), record->workers, now);
+    gs_meter_enter(meter(record, record->all_offset), record->workers, now);
     if (work.copies)
-        enter(meter(record, record->copies_offset), record->workers, now);
+        gs_meter_enter(meter(record, record->copies_offset), record->workers, now);
     if (work.counts != NULL && gs_work_is_traced())
         gs_trace_worker(work.counts, true);
     if (work.counts != NULL && gs_processor_is_counted())
@@ -203,10 +187,10 @@ void gs_activity_end(void) {
     here = (gs_activity){0};
     if (record == NULL)
         return;
-    uint64_t now = gs_clock(CLOCK_MONOTONIC) - origin;
+    uint64_t now = elapsed();
     if (work.copies) /* first: it never counts more than all does */
-        leave(meter(record, record->copies_offset), record->workers, now);
-    leave(meter(record, record->all_offset), record->workers, now);
+        gs_meter_leave(meter(record, record->copies_offset), record->workers, now);
+    gs_meter_leave(meter(record, record->all_offset), record->workers, now);
     if (work.counts != NULL) {
         GS_COUNT(work.counts, busy_time, now - work.since);
         gs_processor_end(work.counts);
@@ -219,10 +203,5 @@ gs_activity gs_activity_current(void) { return here; }
 
 uint64_t gs_activity_busy(const gs_device_activity *record) {
     const gs_meter *all = (const gs_meter *)((const char *)record + record->all_offset);
-    uint64_t busy = 0;
-    for (uint32_t each = 0; each < record->workers; each++) {
-        uint64_t word = atomic_load_explicit(&all->words[each], memory_order_relaxed);
-        busy += word >= GS_ACTIVITY_RUNNING / 2 ? word - GS_ACTIVITY_RUNNING + (gs_clock(CLOCK_MONOTONIC) - origin) : word;
-    }
-    return busy;
+    return gs_meter_read(all, record->workers, elapsed);
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from groundstate import findings
-from groundstate.check.suppressions import SuppressionError, is_suppressed, parse
+from groundstate.check.suppressions import SuppressionError, is_suppressed, parse, read
 from groundstate.excerpt import Place
 from groundstate.findings import Finding
 
@@ -77,6 +77,12 @@ def test_wrong_line_is_named(line: str, sentence: str) -> None:
     with pytest.raises(SuppressionError) as raised:
         parse(f"# first\n{line}\n", "known.txt")
     assert str(raised.value).startswith(sentence)
+
+
+def test_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    (tmp_path / "junk").write_bytes(b"\xff\x00")
+    with pytest.raises(SuppressionError, match="junk: is not text"):
+        read(tmp_path / "junk")
 
 
 def test_suppressed_finding_is_no_reason_to_stop(

@@ -136,6 +136,12 @@ def test_spirv_of_spirv(project: Path, capfd: Shown) -> None:
         (["--emit=asm", "--group-size", "1,2,3,4"], 2, "is not a group size"),
         (["--emit=asm", "--lanes", "5"], 2, "--lanes"),
         (["--emit=picture"], 2, "--emit"),
+        (["--lanes", "8"], 2, "--lanes changes nothing of --emit=spirv; it is for later stages"),
+        (["--target", "sm_90"], 2, "later stages, such as --emit=ptx"),
+        (["--print-after=unroll"], 2, "--print-after changes nothing of --emit=spirv"),
+        (["--emit=ptx", "--group-size", "64"], 2, "--group-size changes nothing of --emit=ptx"),
+        (["--emit=ptx", "--target=host"], 2, "PTX is for a GPU, such as --target sm_90"),
+        (["--emit=asm", "--target=sm_90"], 1, "for a GPU there is PTX alone"),
     ],
 )
 def test_mistakes(words: list[str], status: int, sentence: str, capfd: Shown) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import copyreg
 import gc
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -129,6 +132,19 @@ def test_a_parent_outlives_its_children(
     del child
     gc.collect()
     assert what_there_is()["objects"] == before
+
+
+def test_copies_are_refused(ctx: gs.Context) -> None:
+    """A copy would be the same memory under another name, and a pickle a handle of no process."""
+    everything = [make(ctx) for make in MAKERS.values()]
+    for each in (*everything, ctx.devices[0], gs.drivers()[0]):
+        if type(each) in copyreg.dispatch_table:
+            continue  # groundstate.dask teaches memory to travel
+        for copier in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="cannot be copied or pickled"):
+                copier(each)
+    for each in everything:
+        each.close()
 
 
 def test_an_object_that_is_forgotten_is_destroyed(ctx: gs.Context) -> None:

@@ -154,3 +154,15 @@ def test_opencl_prepares_only_our_own_drivers_compiler(
     assert core_module._preparation() is not None
     monkeypatch.delitem(sys.modules, "groundstate.driver.entry")
     assert core_module._preparation() is None
+
+
+def test_arguments_of_another_type_are_refused(ctx: gs.Context) -> None:
+    with pytest.raises(TypeError, match="opencl= takes the source as a str, not int"):
+        gs.Module(ctx, opencl=5)  # type: ignore[arg-type]
+    for check in (1, None, ["memory"]):
+        with pytest.raises(TypeError, match="check= takes True, False or a list as a str"):
+            gs.Module(ctx, opencl="", check=check)  # type: ignore[arg-type]
+    with gs.Module(ctx, opencl="kernel void empty() {}") as module:
+        for name in (0, None, b"empty"):
+            with pytest.raises(TypeError, match="a kernel is had by its name"):
+                module[name]  # type: ignore[index]

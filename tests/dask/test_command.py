@@ -56,7 +56,7 @@ def test_workers_of_another_host_join_and_get_memory_as_bytes(
     ("arguments", "sentence"),
     [
         (["--devices", "one"], "'one' is not a device such as 0"),
-        (["--memory-limit", "much"], "much"),
+        (["--local-directory", "/proc/none"], "/proc/none: no such file"),
     ],
 )
 def test_wrong_arguments_are_explained(
@@ -66,6 +66,13 @@ def test_wrong_arguments_are_explained(
     said = capsys.readouterr().err
     assert said.startswith("groundstate dask-worker: no workers for tcp://127.0.0.1:1: ")
     assert sentence in said
+
+
+def test_memory_limit_is_a_size(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["dask-worker", "tcp://127.0.0.1:1", "--memory-limit", "much"])
+    assert ended.value.code == 2
+    assert "'much' is not a size such as 512M or 8G" in capsys.readouterr().err
 
 
 def test_a_scheduler_that_does_not_answer_is_named() -> None:

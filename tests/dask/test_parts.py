@@ -55,6 +55,16 @@ def test_a_wrong_choice_is_explained(
         find_parts(devices, topology="2x2")
 
 
+def test_wrong_shape_of_the_machine_is_explained() -> None:
+    """The driver would take the machine as it is, and each worker all of it."""
+    with pytest.raises(ValueError, match=r"GROUNDSTATE_TOPOLOGY.*such as 2x4"):
+        find_parts(topology="x")
+    with pytest.raises(ValueError, match="GROUNDSTATE_MEMORY"):
+        find_parts(memory="much")
+    with pytest.raises(TypeError, match="devices is a list as a str"):
+        find_parts(5)  # type: ignore[arg-type]
+
+
 def test_a_driver_that_does_not_start_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROUNDSTATE_LIBRARY", "/nowhere/libze.so")
     with pytest.raises(RuntimeError, match=r"cannot be listed: .*libze"):

@@ -27,7 +27,7 @@ class Editor:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.kill()
+        self.process.terminate()  # it ends its program, too
         self.process.wait()
         assert self.process.stdin is not None
         assert self.process.stdout is not None

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from tests.debug.dap_client import Editor
 
 HERE = Path(__file__).parent
 APP = str(HERE / "app.py")
+DEBUG = [sys.executable, "-m", "groundstate", "debug", "--dap"]
 SUMS = [156.0, 158.0, 159.41, 160.73, 162.0, 163.24, 164.45, 165.65]
 """What the first group computes: a sum of squares, 140, eight times 2, a root and the id."""
 
@@ -182,13 +184,11 @@ def test_write_outside_of_a_buffer_stops(editor: Editor, tmp_path: Path) -> None
 
 
 def test_editor_can_connect_to_a_port() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "groundstate", "debug", "--dap", "--port", str(port)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([*DEBUG, "--port", "0"], stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        assert process.stderr.readline() == f"waiting for an editor at 127.0.0.1:{port}\n"
-        with socket.create_connection(("127.0.0.1", port)) as line:
+        said, _, port = process.stderr.readline().rpartition(":")
+        assert said == "waiting for an editor at 127.0.0.1"
+        with socket.create_connection(("127.0.0.1", int(port))) as line:
             out, source = line.makefile("wb"), line.makefile("rb")
             for number, wanted in enumerate(("initialize", "disconnect"), 1):
                 messages.write(out, {"type": "request", "seq": number, "command": wanted})
@@ -206,7 +206,77 @@ def test_requests_that_cannot_be_answered_say_why(editor: Editor) -> None:
     assert editor.refusal("evaluate", expression="i").startswith("the program is not stopped")
     assert "is not supported" in editor.refusal("gotoTargets")
     editor.ask("launch", program="/nonexistent/program")
-    assert "No such file" in editor.refusal("configurationDone")
+    assert editor.refusal("configurationDone") == (
+        "/nonexistent/program: No such file or directory"
+    )
+
+
+def test_requests_that_make_no_sense_end_nothing(editor: Editor) -> None:
+    assert "comes once, after launch" in editor.refusal("configurationDone")
+    wrong: list[tuple[str, dict[str, Any]]] = [
+        ("setBreakpoints", {}),
+        ("setBreakpoints", {"source": 5}),
+        ("setBreakpoints", {"source": {}, "breakpoints": [{"line": float("inf")}]}),
+        ("setFunctionBreakpoints", {"breakpoints": [3]}),
+        ("setDataBreakpoints", {"breakpoints": 3}),
+        ("variables", {"variablesReference": 99}),
+        ("scopes", {"frameId": "none"}),
+        ("source", {"sourceReference": 7}),
+        ("stackTrace", {}),
+    ]
+    for command, arguments in wrong:
+        assert editor.refusal(command, **arguments)
+    editor.ask("launch", program="true", env=[1])
+    assert "makes no sense" in editor.refusal("configurationDone")
+    assert "setBreakpoints" in editor.refusal("setBreakpoints")
+
+
+def test_program_is_started_once(editor: Editor) -> None:
+    editor.begin(sys.executable, APP)
+    editor.run()
+    assert "comes once" in editor.refusal("configurationDone")
+    assert editor.event("exited")["exitCode"] == 0
+
+
+@pytest.mark.parametrize("data", [b"{", b"[1]", b"[" * 100_000, b"\xff"])
+def test_input_that_is_no_message_is_one_line(data: bytes) -> None:
+    done = subprocess.run(
+        DEBUG, input=b"Content-Length: %d\r\n\r\n%b" % (len(data), data), capture_output=True
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"groundstate debug: a message is no ")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_editor_that_goes_leaves_no_traceback() -> None:
+    """While the program prints: what it has printed has nowhere to go."""
+    process = subprocess.Popen(
+        DEBUG, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    for command, arguments in (("launch", {"program": "yes"}), ("configurationDone", {})):
+        request = {"type": "request", "seq": 1, "command": command, "arguments": arguments}
+        messages.write(process.stdin, request)
+    while (messages.read(process.stdout) or {}).get("event") != "output":
+        pass
+    process.stdout.close()
+    process.stdin.close()
+    assert process.wait() == 0
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+def test_port_that_is_taken_is_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = subprocess.run([*DEBUG, "--port", port], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"groundstate debug: cannot listen at 127.0.0.1:{port}: address already in use; "
+        "try another --port\n"
+    )
 
 
 def test_program_prints_the_same_under_the_debugger(editor: Editor) -> None:

@@ -78,7 +78,7 @@ def test_expressions_are_those_of_c(work: Stepped) -> None:
         "&in[2] - 1 == in + 1": "1",
         "in @ 3": "{0, 1, 2}",
         "get_local_size(0) + get_global_size(1)": "9",
-        "n[2]": "a int has no elements",
+        "n[2]": "int has no elements",
         "q.w2": "a float4 has no member 'w2'",
         "missing": "there is no variable 'missing' here; there are: out, in, n, tmp",
         "k +": "the expression ends too early",

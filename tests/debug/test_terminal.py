@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -108,6 +110,28 @@ def test_table_and_items_have_a_row_for_each() -> None:
     assert answers[4].endswith("the program has ended (exit status 0)")
 
 
+def test_commands_that_can_do_nothing_say_so() -> None:
+    before = {
+        "delete 99": "there is no breakpoint or watchpoint 99",
+        "break :5": "break FILE:LINE, break LINE or break FUNCTION",
+        "break work item": "break PLACE item X [Y [Z]] if EXPRESSION",
+        "break work if": "break PLACE item X [Y [Z]] if EXPRESSION",
+        "break work item x": "'x' are no numbers",
+        "break work": "breakpoint 1 at work",
+    }
+    stopped = {
+        "x 16": "there is no memory at 0x10",
+        "list 99999": "there is no line 99999 of kernel.cl",
+        "watch nothing": "there is no variable 'nothing' here",
+        "watch 1 + 1": "1 + 1 lies nowhere in memory, where a write could be watched",
+        "watch out[5]": "watchpoint 2: out[5]",
+    }
+    commands = [*before, "run", *stopped, "quit"]
+    answers = dict(zip(commands, session("\n".join(commands) + "\n", APP), strict=True))
+    for command, sentence in (before | stopped).items():
+        assert answers[command].startswith(sentence), command
+
+
 @pytest.fixture(scope="module")
 def blur(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A C program, and its kernel with variables."""
@@ -135,3 +159,65 @@ def test_c_program_stops_at_its_first_mistake(blur: Path) -> None:
     assert "blur, work-item (1023, 0, 0), failed, in blur at blur.cl:6" in answers[3]
     assert answers[4] == "i = 1023  (int)"
     assert "blur, work-item (1023, 0, 0), in blur at blur.cl:5" in answers[6]
+
+
+@pytest.mark.parametrize(
+    ("program", "status", "sentence"),
+    [
+        ("./none", 127, "there is no program './none' here or on PATH"),
+        ("./text", 126, "cannot start ./text: permission denied"),
+        ("./script", 126, "cannot start ./script: its first line, #!, names no program"),
+    ],
+)
+def test_program_that_cannot_be_started_is_the_status(
+    tmp_path: Path, program: str, status: int, sentence: str
+) -> None:
+    (tmp_path / "text").write_text("text\n")
+    (tmp_path / "script").write_text("#!/none/shell\n")
+    (tmp_path / "script").chmod(0o755)
+    (tmp_path / "commands").write_text("run\n")
+    done = debug(tmp_path, "-x", "commands", "--", program)
+    assert done.stdout == f"{PROMPT}run\n{sentence}\n{PROMPT}"
+    assert (done.returncode, done.stderr) == (status, "")
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP])
+def test_program_ends_with_its_debugger(tmp_path: Path, ending: signal.Signals) -> None:
+    """Also when somebody closes the terminal; and the folder of its socket goes."""
+    program = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "groundstate", "debug", "--", sys.executable, "-c", program],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write("run\n")
+    process.stdin.flush()
+    pid = int(process.stdout.readline().removeprefix(PROMPT))
+    process.send_signal(ending)
+    assert process.communicate() == ("", "")
+    assert process.returncode == -ending
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("none", "no such file"), ("folder", "is a folder, not a file"), ("junk", "is not text")],
+)
+def test_unreadable_commands_are_one_line(tmp_path: Path, name: str, reason: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "junk").write_bytes(b"\xff\n")
+    done = debug(tmp_path, "-x", name, "--", "true")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"groundstate debug: {name}: {reason}\n"
+
+
+def debug(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "groundstate", "debug", *arguments]
+    return subprocess.run(command, input="", capture_output=True, text=True, cwd=folder)

@@ -55,8 +55,8 @@ def test_what_does_not_work_is_said(
         (["top", "--interval", "soon"], "soon is not a number of seconds"),
         (["top", "--interval", "-1"], "-1 is not a number of seconds"),
         (["top", "--once", "--json"], "not allowed with argument"),
-        (["metrics", "--port", "65536"], "65536 is not a port"),
-        (["metrics", "--port", "http"], "http is not a port"),
+        (["metrics", "--port", "65536"], "'65536' is not a port"),
+        (["metrics", "--port", "http"], "'http' is not a port"),
     ],
 )
 def test_wrong_options_are_refused(

@@ -64,8 +64,32 @@ def test_samples_are_in_the_lines_that_take_the_time(module: gs.Module) -> None:
 
 
 def test_profiles_do_not_nest() -> None:
-    with gs.profile(roof=False), pytest.raises(OSError, match="no profile can be begun"):
+    with gs.profile(roof=False), pytest.raises(OSError, match="another one of this process runs"):
         gs.profile(roof=False)
+
+
+def test_profile_is_read_when_it_has_ended(tmp_path: Path) -> None:
+    profile = gs.profile(roof=False)
+    assert repr(profile) == "<Profile running>"
+    for use in (profile.show, lambda: profile.write_html(tmp_path / "p.html")):
+        with pytest.raises(ValueError, match="complete when its with block has ended"):
+            use()
+    with pytest.raises(ValueError, match="complete"):
+        profile.write_trace(tmp_path / "trace.json")
+    assert list(tmp_path.iterdir()) == []
+    profile.close()
+    profile.close()
+    with pytest.raises(gs.ClosedError, match=r"gs\.profile\(\) begins another"):
+        profile.__enter__()
+
+
+def test_forgotten_profile_ends() -> None:
+    kept = [gs.profile(roof=False)]
+    with pytest.warns(ResourceWarning):
+        kept.clear()
+    with gs.profile(roof=False) as another:
+        pass
+    assert repr(another) == "<Profile of 0 kernels>"
 
 
 def test_launch_that_is_counted_computes_the_same(module: gs.Module) -> None:

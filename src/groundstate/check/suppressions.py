@@ -60,7 +60,11 @@ def parse(text: str, name: str = "suppressions") -> list[Suppression]:
 def read(path: str | os.PathLike[str]) -> list[Suppression]:
     """The suppressions of a file."""
     with open(path, encoding="utf-8") as file:
-        return parse(file.read(), os.fspath(path))
+        try:
+            text = file.read()
+        except UnicodeDecodeError as problem:
+            raise SuppressionError(f"{os.fspath(path)}: is not text") from problem
+    return parse(text, os.fspath(path))
 
 
 def is_suppressed(finding: Finding, suppressions: Sequence[Suppression]) -> bool:

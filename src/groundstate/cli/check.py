@@ -20,6 +20,7 @@ from groundstate.cli import errors
 from groundstate.cli import run as running
 from groundstate.cli.child import Ended, run_child
 from groundstate.cli.commands import COMMANDS
+from groundstate.cli.output import create
 from groundstate.cli.vary import run_varied, seeds
 from groundstate.compiler.light_dataclass import replace
 from groundstate.findings import Finding
@@ -169,8 +170,8 @@ def check(args: argparse.Namespace) -> int:
     try:
         known = [line for path in args.suppress for line in suppressions.read(path)]
         with contextlib.ExitStack() as opened:
-            out = opened.enter_context(args.out.open("w")) if args.out else None
-            sarif = opened.enter_context(args.sarif.open("w")) if args.sarif else None
+            out = opened.enter_context(create(args.out)) if args.out else None
+            sarif = opened.enter_context(create(args.sarif)) if args.sarif else None
             collected = opened.enter_context(Collected(known))
             shown = Shown(collected, args.max, None if args.json else out or sys.stderr)
             environment = environment_of(args, collected)
@@ -195,7 +196,7 @@ def check(args: argparse.Namespace) -> int:
             summary = outcome(collected, command[0], ended) + varied(args.vary, differences)
             errors.say(f"groundstate check: {summary}", file=sys.stderr)
             found = bool(collected.findings or differences)
-    except (suppressions.SuppressionError, standin.LibraryMissing, OSError, ValueError) as problem:
+    except (suppressions.SuppressionError, standin.LibraryMissing, ValueError) as problem:
         return errors.complain("check", errors.describe(problem))
     return FOUND if found and ended.status == 0 else ended.pass_on()
 

@@ -13,6 +13,7 @@ from groundstate import knobs
 from groundstate.cli.commands import COMMANDS
 from groundstate.cli.console import Console
 from groundstate.cli.errors import DONE, FAILED, complain, describe
+from groundstate.cli.output import create_binary
 from groundstate.cli.pass_options import add_pass_options, observed
 from groundstate.cli.stages import STAGES, Size, make, variants
 from groundstate.compiler.errors import BuildError
@@ -129,7 +130,6 @@ def add_stage_options(parser: argparse.ArgumentParser) -> None:
         "--target",
         metavar="TARGET",
         type=target_name,
-        default="host",
         help="what to compile for. host: this machine (the default); "
         "scalar: the reference, one work-item at a time and as few passes as possible; "
         f"sm_NN: PTX for NVIDIA's GPUs of that compute capability (default of PTX: {DEFAULT_GPU})",
@@ -196,6 +196,7 @@ def add_language_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compiles, says what there is to say, and writes the result."""
+    reject_idle_options(args)
     if would_write_binary_to_terminal(args):
         return complain(
             "compile",
@@ -218,6 +219,34 @@ def run(args: argparse.Namespace) -> int:
     return DONE
 
 
+IDLE = {
+    "spirv": {
+        "--kernel": "kernels",
+        "--group-size": "group_size",
+        "--lanes": "lanes",
+        "--target": "target",
+        "--print-before": "print_before",
+        "--print-after": "print_after",
+        "--passes": "passes",
+        "--time-passes": "time_passes",
+        "--verify": "verify",
+    },
+    PTX: {"--group-size": "group_size", "--lanes": "lanes"},
+}
+"""Options that change nothing of what is made, by --emit, and where they are in the arguments."""
+
+
+def reject_idle_options(args: argparse.Namespace) -> None:
+    """Ends with a sentence if an option would do nothing."""
+    stage = PTX if args.target and args.target not in TARGETS else "asm"
+    further = f"; it is for later stages, such as --emit={stage}" if args.emit == "spirv" else ""
+    for option, name in IDLE.get(args.emit, {}).items():
+        if getattr(args, name):
+            args.parser.error(f"{option} changes nothing of --emit={args.emit}{further}")
+    if args.emit == PTX and args.target in TARGETS:
+        args.parser.error(f"PTX is for a GPU, such as --target {DEFAULT_GPU}, not '{args.target}'")
+
+
 def would_write_binary_to_terminal(args: argparse.Namespace) -> bool:
     """Whether SPIR-V or machine code would fill somebody's screen."""
     is_binary = args.emit in ("spirv", "object")
@@ -238,14 +267,15 @@ def compile_file(args: argparse.Namespace, source: str | bytes) -> str | bytes:
         spirv = compiled.spirv
     if args.emit == "spirv":
         return spirv
-    gpu = None if args.target in TARGETS else nvptx.named(args.target)
+    target = args.target or "host"
+    gpu = None if target in TARGETS else nvptx.named(target)
     if args.emit == PTX:
         with observed(args):
             return ptx(spirv, gpu or nvptx.named(DEFAULT_GPU), args)
     if gpu is not None:
-        raise BuildError(f"for a GPU there is PTX alone: --emit=ptx --target {args.target}")
+        raise BuildError(f"for a GPU there is PTX alone: --emit=ptx --target {target}")
     with observed(args):
-        program = Program(spirv, target=TARGETS[args.target], checks=knobs.CHECK.get())
+        program = Program(spirv, target=TARGETS[target], checks=knobs.CHECK.get())
         some = variants(program, args.kernels, args.group_size, args.lanes)
         return make(STAGES[args.emit], some)
 
@@ -283,7 +313,7 @@ def write(args: argparse.Namespace, result: str | bytes) -> None:
     path = output_path(args)
     data = result.encode() if isinstance(result, str) else result
     if path != STANDARD_STREAM:
-        with open(path, "wb") as file:
+        with create_binary(path) as file:
             file.write(data)
     elif isinstance(result, str) and sys.stdout.isatty():
         lexer = STAGES[args.emit].lexer if args.emit in STAGES else PTX

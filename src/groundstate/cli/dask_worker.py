@@ -8,8 +8,8 @@ import socket
 from typing import Any
 
 from groundstate.cli.commands import COMMANDS
-from groundstate.cli.errors import complain
-from groundstate.cli.run import add_machine_options, positive
+from groundstate.cli.errors import complain, describe
+from groundstate.cli.run import add_machine_options, positive, size
 
 NAME = "dask-worker"
 INSTALL = "pip install 'groundstate[dask]'"
@@ -56,6 +56,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--memory-limit",
         metavar="SIZE",
         default="auto",
+        type=memory_limit,
         help="when a worker counts as full; Dask writes data to disk before that (default: the "
         "memory of its device; 0: no limit)",
     )
@@ -74,6 +75,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--local-directory", metavar="FOLDER", help="where workers keep what they write to disk"
     )
     parser.set_defaults(run=run)
+
+
+def memory_limit(text: str) -> str:
+    """An argument such as `8G`, or Dask's word for the memory of the device."""
+    return text if text == "auto" else size(text)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -101,11 +107,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def cause_of(problem: BaseException) -> str:
+def cause_of(problem: Exception) -> str:
     """What went wrong first: a nanny only says that its worker has not started."""
-    while problem.__cause__ is not None:
+    while isinstance(problem.__cause__, Exception):
         problem = problem.__cause__
-    return str(problem) or type(problem).__name__
+    return describe(problem)
 
 
 def announce(line: str) -> None:

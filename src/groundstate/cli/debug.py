@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
+from types import FrameType
 
 from groundstate import knobs, standin
 from groundstate.cli import run as running
 from groundstate.cli.commands import COMMANDS
-from groundstate.cli.errors import complain
+from groundstate.cli.errors import complain, describe
 
 DESCRIPTION = """\
 Debugs the kernels of a program: breakpoints, single steps forwards and back, variables of one
@@ -49,8 +51,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--port",
         metavar="N",
-        type=running.positive,
-        help="with --dap: listen on this port of 127.0.0.1 instead, for one editor",
+        type=running.port,
+        help="with --dap: listen on this port of 127.0.0.1 instead, for one editor "
+        "(0: any that is free)",
     )
     parser.add_argument(
         "-x",
@@ -70,11 +73,56 @@ def run(args: argparse.Namespace) -> int:
     except standin.LibraryMissing as problem:
         return complain("debug", str(problem))
     environment = {knobs.ERRORS.name: "serious", **os.environ, **changes}
+    try:
+        _raise_at_signals()
+        return debug(args, environment)
+    except Signalled as ending:
+        signal.signal(ending.number, signal.SIG_DFL)
+        os.kill(os.getpid(), ending.number)
+        return 128 + ending.number
+
+
+class Signalled(BaseException):
+    """Somebody wants the debugger to end, and so the program that it debugs."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def _raise_at_signals() -> None:
+    for which in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(which) is signal.SIG_DFL:
+            signal.signal(which, _signalled)
+
+
+def _signalled(number: int, frame: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_IGN)  # once is enough
+    raise Signalled(number)
+
+
+def debug(args: argparse.Namespace, environment: dict[str, str]) -> int:
+    """Debugs a program with these variables, by commands or for an editor."""
     if args.dap:
         return _adapter(args, environment)
     if args.port is not None:
         args.parser.error("--port is for --dap")
     command = running.program_of(args)
+    try:
+        first = commands_of(args.commands) if args.commands is not None else []
+    except (OSError, UnicodeDecodeError) as problem:
+        return complain("debug", describe(problem, args.commands))
+    return _terminal(command, environment, first)
+
+
+def commands_of(path: str) -> list[str]:
+    """The lines of a file of commands."""
+    with open(path, encoding="utf-8") as file:
+        lines = [line.strip() for line in file]
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def _terminal(command: list[str], environment: dict[str, str], first: list[str]) -> int:
     from groundstate.debug.program import Program
     from groundstate.debug.terminal import Terminal
 
@@ -83,18 +131,19 @@ def run(args: argparse.Namespace) -> int:
     def start() -> None:
         program.close()
         program.process = None
-        program.start(command, environment, knobs.DEBUG.name, stdin=subprocess.DEVNULL)
+        try:
+            program.start(command, environment, knobs.DEBUG.name, stdin=subprocess.DEVNULL)
+        except OSError as problem:
+            if problem.filename != command[0]:
+                raise
+            sentence, terminal.status = running.why_not_started(problem, command[0])
+            raise ValueError(sentence) from problem
 
     terminal = Terminal(program, start, sys.stdin, sys.stdout)
     try:
-        if args.commands is not None:
-            with open(args.commands, encoding="utf-8") as lines:
-                for line in map(str.strip, lines):
-                    if line and not line.startswith("#") and not terminal.echo(line):
-                        return terminal.status or 0
-        return terminal.loop()
-    except OSError as problem:
-        return complain("debug", f"{args.commands}: {problem.strerror}")
+        if all(terminal.echo(line) for line in first):
+            return terminal.loop()
+        return terminal.status or 0
     finally:
         program.close()
 
@@ -105,5 +154,9 @@ def _adapter(args: argparse.Namespace, environment: dict[str, str]) -> int:
     if args.command:
         args.parser.error("with --dap, the editor names the program")
     if args.port is not None:
-        return serve_port(args.port, environment)
+        try:
+            return serve_port(args.port, environment)
+        except OSError as problem:
+            why = describe(problem, f"cannot listen at 127.0.0.1:{args.port}")
+            return complain("debug", f"{why}; try another --port")
     return Adapter(sys.stdin.buffer, sys.stdout.buffer, environment).serve()

@@ -36,6 +36,10 @@ _REASONS = {
 }
 
 
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+"""Errors of writing. Where none names a file, it was standard output: those of files name them."""
+
+
 def complain(command: str, sentence: str, *below: str, status: int = FAILED) -> int:
     """Prints why a command failed, after what it has printed so far; returns the exit status."""
     if sys.stdout is not None:
@@ -58,7 +62,7 @@ def describe(problem: Exception, path: str | os.PathLike[str] | None = None) -> 
     if isinstance(problem, UnicodeDecodeError):
         reason = "is not text"
     elif isinstance(problem, OSError) and problem.errno is not None:
-        words = os.strerror(problem.errno)
+        words = os.strerror(problem.errno) if problem.errno > 0 else str(problem.strerror)
         reason = _REASONS.get(problem.errno, words[:1].lower() + words[1:])
         path = path if path is not None else problem.filename
     else:

@@ -55,13 +55,13 @@ def _guarded(arguments: Sequence[str]) -> int:
         _forget_output()
         return 0
     except OSError as problem:
-        from groundstate.cli.errors import FAILED, describe
+        from groundstate.cli.errors import FAILED, UNWRITABLE, describe
 
-        if problem.filename is not None:
-            _say(name, describe(problem, problem.filename))
-            return FAILED
-        _forget_output()
-        _say(name, describe(problem, "standard output"))
+        where = problem.filename
+        if where is None and problem.errno in UNWRITABLE:
+            where = "standard output"
+            _forget_output()
+        _say(name, describe(problem, where))
         return FAILED
 
 

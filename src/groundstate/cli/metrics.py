@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from groundstate.cli.commands import COMMANDS
 from groundstate.cli.errors import complain, describe
 from groundstate.cli.monitoring import open_source, say_what_to_install
+from groundstate.cli.run import port
 
 if TYPE_CHECKING:
     from prometheus_client.registry import CollectorRegistry
@@ -59,14 +60,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--once", action="store_true", help="print the metrics and end")
     parser.set_defaults(run=run)
-
-
-def port(text: str) -> int:
-    """The number of a port, as argparse wants a type."""
-    value = int(text) if text.isdecimal() else -1
-    if not 0 <= value < 1 << 16:
-        raise argparse.ArgumentTypeError(f"{text} is not a port from 0 to 65535")
-    return value
 
 
 def run(args: argparse.Namespace) -> int:

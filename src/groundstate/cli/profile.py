@@ -15,6 +15,7 @@ from groundstate.cli import errors
 from groundstate.cli import run as running
 from groundstate.cli.child import run_child
 from groundstate.cli.commands import COMMANDS
+from groundstate.cli.output import create
 from groundstate.profiler import html, report, roof, screen, trace
 from groundstate.profiler.recorded import Recorded
 from groundstate.profiler.session import Collected
@@ -95,9 +96,9 @@ def profile(args: argparse.Namespace) -> int:
     command = running.program_of(args)
     try:
         with contextlib.ExitStack() as opened:
-            out = opened.enter_context(args.out.open("w")) if args.out else None
-            page = opened.enter_context(args.html.open("w")) if args.html else None
-            events = opened.enter_context(args.trace.open("w")) if args.trace else None
+            out = opened.enter_context(create(args.out)) if args.out else None
+            page = opened.enter_context(create(args.html)) if args.html else None
+            events = opened.enter_context(create(args.trace)) if args.trace else None
             collected = opened.enter_context(Collected())
             changes = running.driver_environment(args)
             environment = os.environ | changes | collected.environment(not args.no_counters)
@@ -114,7 +115,7 @@ def profile(args: argparse.Namespace) -> int:
                 page.write(html.page(values))
             if events is not None:
                 trace.write(processes, events)
-    except (standin.LibraryMissing, OSError, ValueError) as problem:
+    except (standin.LibraryMissing, ValueError) as problem:
         return errors.complain("profile", errors.describe(problem))
     return ended.pass_on()
 

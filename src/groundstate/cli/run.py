@@ -134,6 +134,14 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def port(text: str) -> int:
+    """An argument that is the number of a port; 0 is any that is free."""
+    value = int(text) if text.isdecimal() else -1
+    if not 0 <= value < 1 << 16:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a port from 0 to 65535")
+    return value
+
+
 def driver_environment(args: argparse.Namespace, *, any_path: bool = False) -> dict[str, str]:
     """The variables to set for the options of `add_driver_options`."""
     changes = standin.environment(os.environ, real_loader=args.real_loader, any_path=any_path)
@@ -185,17 +193,18 @@ def become(command: list[str], environment: dict[str, str], name: str = "run") -
     restore_signals()
     try:
         os.execvpe(command[0], command, environment)
-    except FileNotFoundError:
-        if os.path.exists(command[0]):  # a script whose interpreter is missing
-            sentence = f"cannot start {command[0]}: its first line, #!, names no program"
-            return complain(name, sentence, status=NOT_EXECUTABLE)
-        return complain(
-            name, f"there is no program '{command[0]}' here or on PATH", status=NOT_FOUND
-        )
     except OSError as problem:
-        return complain(
-            name, f"cannot start {describe(problem, command[0])}", status=NOT_EXECUTABLE
-        )
+        sentence, status = why_not_started(problem, command[0])
+        return complain(name, sentence, status=status)
+
+
+def why_not_started(problem: OSError, program: str) -> tuple[str, int]:
+    """The sentence for a program that could not be started, and the exit status."""
+    if not isinstance(problem, FileNotFoundError):
+        return f"cannot start {describe(problem, program)}", NOT_EXECUTABLE
+    if os.path.exists(program):  # a script whose interpreter is missing
+        return f"cannot start {program}: its first line, #!, names no program", NOT_EXECUTABLE
+    return f"there is no program '{program}' here or on PATH", NOT_FOUND
 
 
 def restore_signals() -> None:

@@ -13,7 +13,7 @@ import sys
 from collections import deque
 from collections.abc import Iterable
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple, NoReturn, Self, SupportsIndex
 
 from groundstate import ze
 from groundstate.core.api import Api, address
@@ -110,6 +110,11 @@ class Handle:
     def api(self) -> Api:
         """The functions of the library that made this object."""
         return self.resource.api
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """A copy would be the same object of the driver, and a pickle would be none."""
+        name = type(self).__name__
+        raise TypeError(f"a {name} cannot be copied or pickled: it is an object of this process")
 
     def __repr__(self) -> str:
         if self._resource is None:

@@ -69,6 +69,8 @@ class Module(OwnedHandle):
         """
         if sum(each is not None for each in (spirv, opencl, native)) != 1:
             raise TypeError("a module is made from one of spirv=, opencl= and native=")
+        if opencl is not None and not isinstance(opencl, str):
+            raise TypeError(f"opencl= takes the source as a str, not {type(opencl).__name__}")
         context = context_or_default(context)
         words = options.split() if isinstance(options, str) else list(options)
         if opencl is not None:
@@ -138,6 +140,8 @@ class Module(OwnedHandle):
 
     def __getitem__(self, name: str) -> Kernel:
         """The kernel of a name, the same object each time."""
+        if not isinstance(name, str):
+            raise TypeError(f"a kernel is had by its name, not {name!r}; see kernel_names")
         kernel = self._kernels.get(name)
         if kernel is None or kernel.closed:
             kernel = self._kernels[name] = Kernel(self, name)
@@ -256,6 +260,8 @@ def _checkers(check: bool | str) -> tuple[str, ...]:
     """The checkers of kernels that somebody asks for."""
     if isinstance(check, bool):
         return tuple(each for each in knobs.CHECK.usual if each in OF_MODULES) if check else ()
+    if not isinstance(check, str):
+        raise TypeError(f"check= takes True, False or a list as a str, not {check!r}")
     named = tuple(each.strip() for each in check.split(",") if each.strip())
     known = [each for each in knobs.CHECK.words if each in OF_MODULES]
     for each in named:

@@ -58,6 +58,8 @@ def find_parts(
     if memory is not None:
         shape[knobs.MEMORY.name] = memory
     found = _list_devices(shape)
+    if not isinstance(devices, str | None):
+        raise TypeError(f"devices is a list as a str, such as '0,1.2', not {devices!r}")
     wanted = knobs.AFFINITY_MASK.get() if devices is None else devices
     masks = dict(_chosen(found, wanted) if wanted else _all(found))
     if not masks:
@@ -77,6 +79,9 @@ def _list_devices(shape: dict[str, str]) -> _Devices:
     if done.returncode != 0:
         last = done.stderr.strip().rpartition("\n")[2]
         raise RuntimeError(f"the devices of this machine cannot be listed: {last}")
+    for line in done.stderr.splitlines():
+        if any(name in line for name in shape):  # the driver goes on without; a worker must not
+            raise ValueError(line.removeprefix("groundstate: ").partition("; using")[0])
     found: _Devices = json.loads(done.stdout)
     return found
 

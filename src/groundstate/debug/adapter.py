@@ -7,6 +7,7 @@ one, a scope shows each variable over all work-items.
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import socket
 import subprocess
@@ -82,6 +83,8 @@ class Adapter:
             while (message := messages.read(self.source)) is not None:
                 if message.get("type") == "request" and not self._answer(message):
                     break
+        except (BrokenPipeError, ConnectionResetError):
+            return 0  # the editor has gone
         except (messages.MessageError, OSError) as problem:
             print(f"groundstate debug: {problem}", file=sys.stderr)
             return 1
@@ -95,11 +98,12 @@ class Adapter:
             messages.write(self.out, {"seq": self.sequence, **message})
 
     def event(self, name: str, /, **body: Any) -> None:
-        """Tells the editor something."""
-        self._send({"type": "event", "event": name, "body": body})
+        """Tells the editor something, if it is still there."""
+        with contextlib.suppress(OSError, ValueError):
+            self._send({"type": "event", "event": name, "body": body})
 
     def _answer(self, request: Message) -> bool:
-        """Answers a request; False after the last one."""
+        """Answers a request; False after the last one. What is wrong with one ends nothing."""
         command = str(request.get("command", ""))
         reply = {"type": "response", "request_seq": request.get("seq", 0), "command": command}
         handler = getattr(self, "on_" + command, None)
@@ -108,12 +112,10 @@ class Adapter:
                 raise ValueError(f"the request '{command}' is not supported")
             with self.asking:
                 body = handler(request.get("arguments") or {})
+        except Exception as problem:
+            self._send({**reply, "success": False, "message": _refusal(command, problem)})
+        else:
             self._send({**reply, "success": True, "body": body or {}})
-        except NotStopped as problem:
-            self._send({**reply, "success": False, "message": str(problem)})
-        except (ValueError, KeyError, TypeError, OSError) as problem:
-            text = str(problem) or type(problem).__name__
-            self._send({**reply, "success": False, "message": text})
         if command == "initialize":
             self.event("initialized")
         return command != "disconnect"
@@ -162,6 +164,8 @@ class Adapter:
     def on_configurationDone(self, arguments: Message) -> None:  # noqa: N802 - the protocol's
         del arguments
         launch = self.launch
+        if not launch or self.program.process is not None:
+            raise ValueError("configurationDone comes once, after launch")
         command = [launch["program"], *map(str, launch.get("args", []))]
         given = {str(key): str(value) for key, value in (launch.get("env") or {}).items()}
         self.program.start(
@@ -422,6 +426,17 @@ class Adapter:
         return {"address": hex(address), "data": base64.b64encode(data).decode()}
 
 
+def _refusal(command: str, problem: Exception) -> str:
+    """Why a request is not answered."""
+    if isinstance(problem, KeyError):
+        return f"the request '{command}' has no {problem}, or not one that there is"
+    if isinstance(problem, OSError) and problem.filename is not None:
+        return f"{problem.filename}: {problem.strerror}"
+    if isinstance(problem, NotStopped | ValueError | OSError):
+        return str(problem)
+    return f"the request '{command}' makes no sense: {problem}"
+
+
 def _condition(text: str) -> tuple[str, list[int]]:
     """A condition, and the work-item that it begins with: `item 3 0 0 if x > 1`."""
     if not text.startswith("item "):
@@ -445,7 +460,8 @@ def _plain(name: str, value: str) -> Message:
 def serve_port(port: int, environment: dict[str, str]) -> int:
     """Serves one editor that connects to a port of this machine."""
     with socket.create_server(("127.0.0.1", port)) as listener:
-        print(f"waiting for an editor at 127.0.0.1:{port}", file=sys.stderr, flush=True)
+        address, port = listener.getsockname()
+        print(f"waiting for an editor at {address}:{port}", file=sys.stderr, flush=True)
         connection, _ = listener.accept()
     with connection, connection.makefile("rb") as source, connection.makefile("wb") as out:
         return Adapter(source, out, environment).serve()

@@ -29,7 +29,7 @@ def read(source: BinaryIO) -> Message | None:
         raise MessageError("a message says no length that it can have")
     try:
         message = json.loads(source.read(length))
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise MessageError(f"a message is no JSON: {problem}") from problem
     if not isinstance(message, dict):
         raise MessageError("a message is no object")

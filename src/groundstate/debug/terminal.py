@@ -230,19 +230,22 @@ class Terminal:
 
     def do_break(self, rest: str, is_temporary: bool = False) -> None:
         """Adds a breakpoint."""
-        place, _, condition = _split(rest, "if")
-        place, _, item = _split(place, "item")
-        if not place:
-            raise ValueError("break FILE:LINE, break LINE or break FUNCTION")
-        self.numbers += 1
-        made: Message = {"id": self.numbers, "condition": condition, "temporary": is_temporary}
+        place, has_condition, condition = _split(rest, "if")
+        place, has_item, item = _split(place, "item")
         file, colon, line = place.rpartition(":")
+        if not place or (colon and not file):
+            raise ValueError("break FILE:LINE, break LINE or break FUNCTION")
+        if (has_condition and not condition) or (has_item and not item):
+            raise ValueError("break PLACE item X [Y [Z]] if EXPRESSION")
+        made: Message = {"condition": condition, "temporary": is_temporary}
         if line.isdigit():
             made |= {"file": file if colon else self._file(), "line": int(line)}
         else:
             made["function"] = place
         if item:
             made["item"] = _numbers(item)
+        self.numbers += 1
+        made["id"] = self.numbers
         self.program.breakpoints.append(made)
         self.program.changed()
         self.say(f"breakpoint {self.numbers} at {place}")
@@ -260,6 +263,8 @@ class Terminal:
         """Adds a watchpoint."""
         if not rest:
             raise ValueError("watch EXPRESSION, such as watch out[5]")
+        if self.program.is_stopped and not self._ask("evaluate", expression=rest)["address"]:
+            raise ValueError(f"{rest} lies nowhere in memory, where a write could be watched")
         self.numbers += 1
         self.program.watches.append({"id": self.numbers, "expression": rest})
         self.program.changed()
@@ -268,6 +273,9 @@ class Terminal:
     def do_delete(self, rest: str) -> None:
         """Forgets breakpoints and watchpoints."""
         wanted = set(_numbers(rest))
+        known = {each["id"] for each in (*self.program.breakpoints, *self.program.watches)}
+        if not wanted <= known:
+            raise ValueError(f"there is no breakpoint or watchpoint {min(wanted - known)}")
         for some in (self.program.breakpoints, self.program.watches):
             some[:] = [each for each in some if wanted and each["id"] not in wanted]
         self.program.changed()
@@ -369,6 +377,8 @@ class Terminal:
         lines = self._ask(
             "source", file=here["file"], first=max(1, middle - AROUND), last=middle + AROUND
         )["lines"]
+        if not lines:
+            raise ValueError(f"there is no line {middle} of {here['file']}")
         for number, text in lines:
             mark = ">" if number == here["line"] else " "
             self.say(f"{mark}{number:4}  {text}")
@@ -383,6 +393,8 @@ class Terminal:
         is_address = answer["type"].endswith("*") or not answer["address"]
         start = int(answer["value"], 0) if is_address else int(answer["address"])
         data = bytes.fromhex(self._ask("memory", address=start, count=count)["data"])
+        if not data:
+            raise ValueError(f"there is no memory at {start:#x}")
         for at in range(0, len(data), 16):
             self.say(f"{start + at:#x}: {data[at : at + 16].hex(' ')}")
 

@@ -47,7 +47,7 @@ def zeInit(flags: int) -> None:
     if not _is_wanted(gpu=gpu, other=flags == 0):
         raise Failure(
             ze.ZE_RESULT_ERROR_UNINITIALIZED,
-            f"zeInit: no driver has a device of the only types asked for (flags {flags:#x})",
+            f"no driver has a device of the only types asked for (flags {flags:#x})",
         )
 
 
@@ -59,7 +59,7 @@ def zeInitDrivers(pCount: int, phDrivers: int, desc: int) -> None:
         write_u32(pCount, 0)
         raise Failure(
             ze.ZE_RESULT_ERROR_UNINITIALIZED,
-            f"zeInitDrivers: no driver has a device of the types asked for (flags {flags:#x})",
+            f"no driver has a device of the types asked for (flags {flags:#x})",
         )
     answer_list(pCount, phDrivers, [platform.current().driver])
 

@@ -30,8 +30,7 @@ def zerTranslateIdentifierToDeviceHandle(identifier: int) -> int:
     if identifier >= len(handles):
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-            f"zerTranslateIdentifierToDeviceHandle: there is no device {identifier}; "
-            f"devices are numbered from 0 to {len(handles) - 1}",
+            f"there is no device {identifier}; devices are numbered from 0 to {len(handles) - 1}",
         )
     return handles[identifier]
 
@@ -51,8 +50,8 @@ def zeDeviceGetRuntimeRequirements(
 ) -> None:
     raise Failure(
         ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-        "zeDeviceGetRuntimeRequirements: pObjDesc (stype "
-        f"{read_u32(pObjDesc):#x}) describes no object that has runtime requirements",
+        f"pObjDesc (stype {read_u32(pObjDesc):#x}) describes no object that has runtime "
+        "requirements",
     )
 
 

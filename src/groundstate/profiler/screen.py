@@ -17,6 +17,14 @@ BAR = 10
 """Characters of a full bar."""
 PARTS = ("", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589")
 """Of a character: eighths."""
+NAME = 12
+"""Characters of a kernel's name for which other columns are left out."""
+NARROW = 4
+"""Those that it has in any case."""
+GAP = 2
+"""Between columns."""
+LEAST_WANTED = ("bar", "workers", "lanes", "each", "launches", "GB/s", "GFLOP/s", "share")
+"""Columns in the order in which they make room on a narrow terminal."""
 DETAILED = 5
 """Kernels that are told in detail unless somebody wants more."""
 MOST_REASONS = 3
@@ -24,7 +32,9 @@ MOST_REASONS = 3
 
 def show(report: dict[str, Any], to: TextIO, most: int = DETAILED) -> None:
     """Writes the profile."""
-    width = None if to.isatty() else int(os.environ.get("COLUMNS", "") or WIDTH)
+    columns = os.environ.get("COLUMNS", "")
+    chosen = int(columns) if columns.isdecimal() else 0
+    width = None if to.isatty() else chosen or WIDTH
     console = Console(file=to, width=width, highlight=False, emoji=False, soft_wrap=False)
     kernels = report["kernels"]
     if not kernels and not report["processes"]:
@@ -32,7 +42,7 @@ def show(report: dict[str, Any], to: TextIO, most: int = DETAILED) -> None:
         return
     console.print(_summary(report))
     if kernels:
-        console.print(_table(kernels))
+        console.print(_fitting_table(kernels, console))
     for number, kernel in enumerate(kernels[:most], 1):
         console.print()
         for line in _details(number, kernel):
@@ -63,28 +73,52 @@ def _summary(report: dict[str, Any]) -> Text:
     return text
 
 
-def _table(kernels: list[dict[str, Any]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("", justify="right")
-    table.add_column("kernel", overflow="fold", min_width=12)
-    for name in ("time", "share", "", "launches", "each", "GFLOP/s", "GB/s", "lanes", "workers"):
-        table.add_column(name, justify="left" if not name else "right", no_wrap=True)
-    for number, each in enumerate(kernels, 1):
-        counted = each["counted"]
-        table.add_row(
-            str(number),
-            printable(each["name"]),
-            ("~" if each["is_slowed"] else "") + time_of(each["ms"] * 1e3),
-            f"{each['share']:.1%}",
-            Text(_bar(each["share"]), style="blue"),
-            f"{each['launches']:,}",
-            time_of(each["mean_us"]),
-            rate(counted, "gflops"),
-            rate(counted, "gbs"),
-            f"{counted['lanes_active']:.0%}" if counted else "-",
-            "-" if each["utilisation"] is None else f"{each['utilisation']:.0%}",
-        )
+def _fitting_table(kernels: list[dict[str, Any]], console: Console) -> Table:
+    """The table with as many columns as there is room for."""
+    rows = [_cells(each, console.options.ascii_only) for each in kernels]
+    names = [name for name in rows[0] if name != "kernel"]
+    for left_out in (None, *LEAST_WANTED):
+        names = [name for name in names if name != left_out]
+        if _width(names, rows) <= console.width:
+            break
+    return _table(names, rows)
+
+
+def _width(names: list[str], rows: list[dict[str, str | Text]]) -> int:
+    """What the table takes if no column is cut and kernels have short names."""
+    wide = (max(len(name), *(len(row[name]) for row in rows)) for name in names)
+    return len(f"{len(rows)}") + NAME + sum(GAP + each for each in (0, *wide))
+
+
+def _table(names: list[str], rows: list[dict[str, str | Text]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, GAP, 0, 0))
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("kernel", overflow="fold", min_width=NARROW)
+    for name in names:
+        is_bar = name == "bar"
+        title, justify = ("", "left") if is_bar else (name, "right")
+        table.add_column(title, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    for number, row in enumerate(rows, 1):
+        table.add_row(str(number), row["kernel"], *(row[name] for name in names))
     return table
+
+
+def _cells(kernel: dict[str, Any], ascii_only: bool) -> dict[str, str | Text]:
+    """What the table says of a kernel, by column."""
+    counted = kernel["counted"]
+    busy = kernel["utilisation"]
+    return {
+        "kernel": printable(kernel["name"]),
+        "time": ("~" if kernel["is_slowed"] else "") + time_of(kernel["ms"] * 1e3),
+        "share": f"{kernel['share']:.1%}",
+        "bar": Text(_bar(kernel["share"], ascii_only), style="blue"),
+        "launches": f"{kernel['launches']:,}",
+        "each": time_of(kernel["mean_us"]),
+        "GFLOP/s": rate(counted, "gflops"),
+        "GB/s": rate(counted, "gbs"),
+        "lanes": f"{counted['lanes_active']:.0%}" if counted else "-",
+        "workers": "-" if busy is None else f"{busy:.0%}",
+    }
 
 
 def rate(counted: dict[str, Any] | None, name: str) -> str:
@@ -97,7 +131,9 @@ def rate(counted: dict[str, Any] | None, name: str) -> str:
     return text if part is None else f"{text} ({part:.0%})"
 
 
-def _bar(share: float) -> str:
+def _bar(share: float, ascii_only: bool) -> str:
+    if ascii_only:
+        return "#" * round(share * BAR)
     eighths = round(share * BAR * 8)
     return "\u2588" * (eighths // 8) + PARTS[eighths % 8]
 

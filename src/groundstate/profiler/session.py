@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import tempfile
+import weakref
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 from groundstate import knobs
 from groundstate.closing import Closing
 from groundstate.profiler import html, report, roof, screen, trace
 from groundstate.profiler.recorded import Recorded, read_folder
+
+_RUNS_ALREADY = "another one of this process runs, and there is one at a time"
 
 
 class Collected(Closing):
@@ -64,15 +68,31 @@ class Profile(Closing):
         problem = self._library.find("gs_profile_begin")(path, bool(counters))
         if problem:
             self._collected.close()
-            raise OSError(problem, f"no profile can be begun: {os.strerror(problem)}")
+            why = _RUNS_ALREADY if problem == errno.EBUSY else os.strerror(problem)
+            raise OSError(problem, f"no profile can be begun: {why}")
         self._is_running = True
+        self._end = weakref.finalize(self, self._library.find("gs_profile_stop"))
+        self._end.atexit = False  # the file of a program that ends is complete as it is
+
+    def __repr__(self) -> str:
+        if self._is_running:
+            return "<Profile running>"
+        kernels = len(self.report["kernels"])
+        return f"<Profile of {kernels} kernel{'s' * (kernels != 1)}>"
+
+    def __enter__(self) -> Self:
+        if not self._is_running:
+            from groundstate.core.errors import ClosedError
+
+            raise ClosedError("this Profile was closed; gs.profile() begins another")
+        return self
 
     def close(self) -> None:
         """Ends the profile and reads it. What runs on is not in it."""
         if not self._is_running:
             return
         self._is_running = False
-        self._library.find("gs_profile_stop")()
+        self._end()
         self.processes = self._collected.read()
         self._collected.close()
         found = roof.roof(os.environ, _workers(self.processes)) if self._wants_roof else None
@@ -82,16 +102,22 @@ class Profile(Closing):
 
     def show(self, to: TextIO | None = None) -> None:
         """Prints it as `groundstate profile` does."""
-        screen.show(self.report, to or sys.stdout)
+        screen.show(self._complete(), to or sys.stdout)
 
     def write_html(self, path: str | os.PathLike[str]) -> None:
         """Writes it as a page for a browser."""
-        Path(path).write_text(html.page(self.report), encoding="utf-8")
+        Path(path).write_text(html.page(self._complete()), encoding="utf-8")
 
     def write_trace(self, path: str | os.PathLike[str]) -> None:
         """Writes it for Perfetto and Chrome's about:tracing."""
+        self._complete()
         with open(path, "w", encoding="utf-8") as file:
             trace.write(self.processes, file)
+
+    def _complete(self) -> dict[str, Any]:
+        if self._is_running:
+            raise ValueError("the profile is complete when its with block has ended")
+        return self.report
 
 
 def _workers(processes: list[Recorded]) -> int:

@@ -231,3 +231,21 @@ def test_an_allocation_has_one_handle(bench: Bench) -> None:
     assert two == ze.ZE_RESULT_ERROR_INVALID_SIZE
     assert open_handles(*where, 1, None, 0, ctypes.byref(opened)) == NULL_POINTER
     assert get(bench.context, memory, None, None) == NULL_POINTER
+
+
+def test_count_of_handles_is_of_memory_that_is_there(bench: Bench) -> None:
+    get = function(bench.driver, "zexMemGetIpcHandles", c_void_p, c_void_p, c_void_p, c_void_p)
+    memory, count = bench.local(4096), c_uint32(0)
+    assert get(0xDEAD0, memory, ctypes.byref(count), None) == NULL_HANDLE
+    assert get(bench.context, None, ctypes.byref(count), None) == NULL_POINTER
+    foreign = ctypes.create_string_buffer(8)
+    nothing = get(bench.context, ctypes.addressof(foreign), ctypes.byref(count), None)
+    assert nothing == ze.ZE_RESULT_ERROR_INVALID_ARGUMENT
+    assert "no memory of this context" in last_error()
+    assert count.value == 0
+
+
+def test_handle_of_another_kind_is_named(bench: Bench, wait32: Wait) -> None:
+    word = bench.bytes(4, fill=0)
+    assert wait32(bench.device, described(EQUAL), address(word), 0, None) == NULL_HANDLE
+    assert f"{bench.device:#x}" in last_error()

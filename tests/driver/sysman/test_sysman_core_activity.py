@@ -181,6 +181,61 @@ def test_virtual_function_activity_is_device_only(sysman: int) -> None:
     assert extended.countOfVirtualFunctionInstance == 0
 
 
+SECOND = 10**9
+RUNS = 1 << 60
+"""As in native/threads/meter.h."""
+
+
+@pytest.mark.parametrize(
+    ("words", "seconds"),
+    [
+        ((3, 0), 3),
+        ((RUNS - 4, 0), 6),
+        ((2 * RUNS - 4 - 9, 0), 6 + 1),  # one that has left at 9 is held up before it says so
+        ((2, 8 - RUNS), 2 - 2),  # one that begins at 8 is held up, and another has left
+        ((RUNS - 2, 5 - RUNS), 3),
+        ((11, 0), 11),  # a thread with an old clock: more than the clock says
+        ((12, -3), 9),
+        ((-3, 0), 0),
+        ((30, 0), 20),  # more than two workers can
+    ],
+)
+def test_words_of_threads_that_are_held_up_are_counted(
+    monkeypatch: pytest.MonkeyPatch, words: tuple[int, int], seconds: int
+) -> None:
+    monkeypatch.setattr(pages.time, "monotonic_ns", lambda: 10 * SECOND)
+    page, first = _page_of(*words)
+    assert page.running_times(first, 2) == seconds * SECOND
+    for place, word in enumerate(words):
+        assert 0 <= page.running_times(first + place, 1) <= 10 * SECOND
+        if 0 <= word <= 10:
+            assert page.running_times(first + place, 1) == word * SECOND
+
+
+def test_running_times_never_go_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that is held up while it leaves counts as working; then it says when it left."""
+    monkeypatch.setattr(pages.time, "monotonic_ns", lambda: 10 * SECOND)
+    page, first = _page_of(RUNS - 4, 0)
+    assert page.running_times(first, 2) == 6 * SECOND
+    page.words[first] = 3 * SECOND
+    assert page.running_times(first, 2) == 6 * SECOND
+    page.words[first] = 8 * SECOND
+    assert page.running_times(first, 2) == 8 * SECOND
+
+
+def _page_of(*words: int) -> tuple[pages.Page, int]:
+    """A page with nothing but these words, in seconds, and where they begin."""
+    head = pages.ActivityHead(magic=pages.ACTIVITY_MAGIC, used=pages.ACTIVITY_LINE)
+    first = pages.ACTIVITY_LINE // 8
+    memory = (ctypes.c_uint64 * (first + len(words)))()
+    ctypes.memmove(memory, ctypes.byref(head), ctypes.sizeof(head))
+    for place, word in enumerate(words):
+        runs = (word + RUNS // 2) // RUNS
+        memory[first + place] = (runs * RUNS + (word - runs * RUNS) * SECOND) % 2**64
+    page = pages.Page(1, ctypes.addressof(memory), ctypes.sizeof(memory), keep=memory)
+    return page, first
+
+
 def test_counter_rate_is_bounded_by_workers() -> None:
     """Two processes that keep the same two workers busy do not make them four."""
     made = [_FakePage(0), _FakePage(0)]

@@ -248,6 +248,28 @@ def test_many_readers_survive_process_churn(bench: Bench, sysman: int) -> None:
     assert mapped() <= maps + len(left)
 
 
+def test_child_sees_its_parent_as_others_do() -> None:
+    """It does not take its own counters, at the same address, for those of its parent."""
+    program = """
+import os
+import groundstate as gs
+
+device, parent = gs.devices()[0], os.getpid()
+with gs.Context(device) as context, context.alloc_device(8 << 20):
+    print(*(each.memory_bytes >> 20 for each in device.sysman.processes if each.pid == parent))
+    if os.fork() == 0:
+        with gs.Context(device) as another, another.alloc_device(16 << 20):
+            seen = {each.pid: each.memory_bytes >> 20 for each in device.sysman.processes}
+            print(seen[parent], seen[os.getpid()], flush=True)
+            os._exit(0)
+    os.wait()
+"""
+    done = subprocess.run(
+        [sys.executable, "-u", "-c", program], capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("8\n8 24\n", "")
+
+
 def test_a_child_has_counters_of_its_own(bench: Bench, sysman: int) -> None:
     """What a forked child does is not done by its parent, and is its own if it uses the device."""
     before = processes(sysman)[os.getpid()].memSize

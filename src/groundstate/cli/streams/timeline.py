@@ -10,6 +10,7 @@ from groundstate.capture.views.spans import Timeline
 from groundstate.capture.views.timeline import CALL_LIMIT, timeline_of
 from groundstate.capture.views.trace import write_trace
 from groundstate.cli import errors
+from groundstate.cli.output import create
 from groundstate.cli.progress import bar
 from groundstate.cli.streams.opening import add_view, complain, find_streams, sentence_of
 from groundstate.cli.streams.playing import UNPLAYABLE, add_measure_option, measured, progress
@@ -89,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
 def write(found: Timeline, out: Path) -> None:
     """Writes the file."""
-    with out.open("w", encoding="utf-8") as file:
+    with create(out) as file:
         if out.suffix == ".json":
             write_trace(found, file)
         else:

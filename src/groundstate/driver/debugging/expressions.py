@@ -218,7 +218,7 @@ class _Reader:
     def _element(self, value: Result, index: int) -> Result:
         kind = value.type
         if kind.element is None:
-            raise EvaluationError(f"a {kind.name} has no elements")
+            raise EvaluationError(f"{kind.name} has no elements")
         if kind.kind == "pointer":
             start = int(value.number(self.memory))
             return Result(kind.element, start + index * kind.element.size)

@@ -76,24 +76,23 @@ def _open(device: Device, name: str, description: str, sampling: int) -> int:
     return handle
 
 
-def _own(function: str, handle: int) -> Listed:
+def _own(handle: int) -> Listed:
     """A program's group."""
     listed = groups[handle]
     if not listed.group.is_created:
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-            f"{function}: {listed.group.name!r} is one of the driver's own groups, which stay as "
-            "they are",
+            f"{listed.group.name!r} is one of the driver's own groups, which stay as they are",
         )
     return listed
 
 
-def _change(function: str, handle: int) -> None:
+def _change(handle: int) -> None:
     """A group is to be changed: it cannot be active before it is closed."""
     if not native.metric_group_open(handle):
         raise Failure(
             ze.ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
-            f"{function}: {groups[handle].group.name!r} is active, or has streamers or query "
+            f"{groups[handle].group.name!r} is active, or has streamers or query "
             "pools; deactivate it (zetContextActivateMetricGroups) and close them first",
         )
 
@@ -137,22 +136,20 @@ def zetDeviceCreateMetricGroupsFromMetricsExp(
     pMetricGroupCount: int,
     phMetricGroup: int,
 ) -> None:
-    function = "zetDeviceCreateMetricGroupsFromMetricsExp"
     texts = (
         text_of(
-            function,
             "pMetricGroupNamePrefix",
             pMetricGroupNamePrefix,
             zet.ZET_MAX_METRIC_GROUP_NAME_PREFIX_EXP,
         ),
-        text_of(function, "pDescription", pDescription, zet.ZET_MAX_METRIC_GROUP_DESCRIPTION),
+        text_of("pDescription", pDescription, zet.ZET_MAX_METRIC_GROUP_DESCRIPTION),
     )
     device = platform.device(hDevice)
     with _lock:
         metrics: dict[int, Created] = {}
         for number in range(metricCount):
             handle = read_pointer(phMetrics + 8 * number)
-            metrics[handle] = _metric_of(function, device, handle)
+            metrics[handle] = _metric_of(device, handle)
         sets = _sets(metrics)
         room = read_u32(pMetricGroupCount)
         write_u32(pMetricGroupCount, len(sets))
@@ -161,7 +158,7 @@ def zetDeviceCreateMetricGroupsFromMetricsExp(
         if room < len(sets):
             raise Failure(
                 ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                f"{function}: there is room for {room} groups, but these metrics need {len(sets)}",
+                f"there is room for {room} groups, but these metrics need {len(sets)}",
             )
         for number, ((_, sampling), members) in enumerate(sets.items()):
             group = _open(device, f"{texts[0]}_{number}", texts[1], sampling)
@@ -171,13 +168,13 @@ def zetDeviceCreateMetricGroupsFromMetricsExp(
             write_pointer(phMetricGroup + 8 * number, group)
 
 
-def _metric_of(function: str, device: Device, handle: int) -> Created:
+def _metric_of(device: Device, handle: int) -> Created:
     """A metric that a program has made for a device."""
-    created = created_metric(function, handle)
+    created = created_metric(handle)
     if created.device is not device:
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-            f"{function}: metric {created.metric.name!r} is one of another device",
+            f"metric {created.metric.name!r} is one of another device",
         )
     return created
 
@@ -200,16 +197,15 @@ def _remove(group: int, metric: int) -> None:
 def zetMetricGroupCreateExp(
     hDevice: int, pName: int, pDescription: int, samplingType: int, phMetricGroup: int
 ) -> None:
-    function = "zetMetricGroupCreateExp"
     if not samplingType or samplingType & ~(TIME | EVENT):
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-            f"{function}: samplingType is {samplingType:#x}; a group that a program makes is "
+            f"samplingType is {samplingType:#x}; a group that a program makes is "
             "event-based, time-based or both",
         )
-    name = text_of(function, "pName", pName, zet.ZET_MAX_METRIC_GROUP_NAME)
+    name = text_of("pName", pName, zet.ZET_MAX_METRIC_GROUP_NAME)
     most = zet.ZET_MAX_METRIC_GROUP_DESCRIPTION
-    description = text_of(function, "pDescription", pDescription, most)
+    description = text_of("pDescription", pDescription, most)
     with _lock:
         made = _open(platform.device(hDevice), name, description, samplingType)
     write_pointer(phMetricGroup, made)
@@ -248,54 +244,50 @@ def _tell(text: str, size: int, to: int) -> None:
 def zetMetricGroupAddMetricExp(
     hMetricGroup: int, hMetric: int, pErrorStringSize: int, pErrorString: int
 ) -> None:
-    function = "zetMetricGroupAddMetricExp"
     with _lock:
-        listed = _own(function, hMetricGroup)
-        created = created_metric(function, hMetric)
+        listed = _own(hMetricGroup)
+        created = created_metric(hMetric)
         objection = _objection(listed, _members[hMetricGroup], created)
         if objection:
             _tell(objection, pErrorStringSize, pErrorString)
-            raise Failure(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, f"{function}: {objection}")
-        _change(function, hMetricGroup)
+            raise Failure(ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, f"{objection}")
+        _change(hMetricGroup)
         _add(hMetricGroup, hMetric)
 
 
 @handler
 def zetMetricGroupRemoveMetricExp(hMetricGroup: int, hMetric: int) -> None:
-    function = "zetMetricGroupRemoveMetricExp"
     with _lock:
-        listed = _own(function, hMetricGroup)
+        listed = _own(hMetricGroup)
         if hMetric not in _members[hMetricGroup]:
             raise Failure(
                 ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                f"{function}: metric {all_metrics[hMetric].name!r} was not added to group "
+                f"metric {all_metrics[hMetric].name!r} was not added to group "
                 f"{listed.group.name!r}",
             )
-        _change(function, hMetricGroup)
+        _change(hMetricGroup)
         _remove(hMetricGroup, hMetric)
 
 
 @handler
 def zetMetricGroupCloseExp(hMetricGroup: int) -> None:
-    function = "zetMetricGroupCloseExp"
     with _lock:
-        listed = _own(function, hMetricGroup)
+        listed = _own(hMetricGroup)
         if not _members[hMetricGroup]:
             raise Failure(
                 ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                f"{function}: group {listed.group.name!r} has no metrics; add one first "
+                f"group {listed.group.name!r} has no metrics; add one first "
                 "(zetMetricGroupAddMetricExp)",
             )
-        _change(function, hMetricGroup)
+        _change(hMetricGroup)
         _close(hMetricGroup)
 
 
 @handler
 def zetMetricGroupDestroyExp(hMetricGroup: int) -> None:
-    function = "zetMetricGroupDestroyExp"
     with _lock:
-        listed = _own(function, hMetricGroup)
-        _change(function, hMetricGroup)
+        listed = _own(hMetricGroup)
+        _change(hMetricGroup)
         for metric in _members.pop(hMetricGroup):
             created_metrics[metric].groups.discard(hMetricGroup)
         for each in listed.metrics:

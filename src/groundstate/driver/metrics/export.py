@@ -48,7 +48,7 @@ def zetMetricGroupGetExportDataExp(
     hMetricGroup: int, pRawData: int, rawDataSize: int, pExportDataSize: int, pExportData: int
 ) -> None:
     group = groups[hMetricGroup].group
-    check_size("zetMetricGroupGetExportDataExp", group, rawDataSize)
+    check_size(group, rawDataSize)
     exported = _head(group) + ctypes.string_at(pRawData, rawDataSize)
     room = read_u64(pExportDataSize)
     write_u64(pExportDataSize, len(exported))
@@ -57,7 +57,7 @@ def zetMetricGroupGetExportDataExp(
     if room < len(exported):
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_SIZE,
-            f"zetMetricGroupGetExportDataExp: {room} bytes are too few for {len(exported)}",
+            f"{room} bytes are too few for {len(exported)}",
         )
     ctypes.memmove(pExportData, exported, len(exported))
 
@@ -77,13 +77,12 @@ def zetMetricGroupCalculateMetricExportDataExp(
     del hDriver
     head, end, raw = ctypes.string_at(pExportData, exportDataSize).partition(b"\n")
     group = _group_of(head + end)
-    name = "zetMetricGroupCalculateMetricExportDataExp"
-    count = check_size(name, group, len(raw))
+    count = check_size(group, len(raw))
     skipped = zet.zet_metric_calculate_exp_desc_t.from_address(pCalculateDescriptor)
     if skipped.rawReportSkipCount >= count:
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-            f"{name}: {skipped.rawReportSkipCount} reports are to be left out of {count}",
+            f"{skipped.rawReportSkipCount} reports are to be left out of {count}",
         )
     raw = raw[skipped.rawReportSkipCount * report_bytes(group) :]
     answers = (pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues)
@@ -122,7 +121,7 @@ def _metric(domain: int, name: str, programmable: str, values: list[int]) -> Met
     wanted = [int(each) for each in values]
     if len(wanted) != len(found.parameters) or found.source != domain:
         raise ValueError(programmable)
-    check_values("zetMetricGroupCalculateMetricExportDataExp", found, wanted)
+    check_values(found, wanted)
     return made_of(found, wanted, str(name), "")
 
 
@@ -136,6 +135,5 @@ def _group_of(head: bytes) -> Group:
             return group
     raise Failure(
         ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-        "zetMetricGroupCalculateMetricExportDataExp: these are no exported data of a metric group "
-        "that this version knows",
+        "these are no exported data of a metric group that this version knows",
     )

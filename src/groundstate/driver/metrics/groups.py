@@ -98,7 +98,7 @@ def zetDeviceDisableMetricsExp(hDevice: int) -> None:
     if native.metrics_are_used(hDevice):
         raise Failure(
             ze.ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
-            "zetDeviceDisableMetricsExp: metric groups are active or streamers open; deactivate "
+            "metric groups are active or streamers open; deactivate "
             "them (zetContextActivateMetricGroups) and close streamers first",
         )
     if not knobs.ENABLE_METRICS.get():
@@ -115,8 +115,7 @@ def zetMetricGroupGet(hDevice: int, pCount: int, phMetricGroups: int) -> None:
         write_u32(pCount, 0)
         raise Failure(
             ze.ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE,
-            "zetMetricGroupGet: metrics are disabled (ZET_ENABLE_METRICS=0); call "
-            "zetDeviceEnableMetricsExp first",
+            "metrics are disabled (ZET_ENABLE_METRICS=0); call zetDeviceEnableMetricsExp first",
         )
     answer_list(pCount, phMetricGroups, _list(device))
 
@@ -193,7 +192,7 @@ def zetDeviceGetConcurrentMetricGroupsExp(
         if groups[handles[-1]].device.handle != hDevice:
             raise Failure(
                 ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                "zetDeviceGetConcurrentMetricGroupsExp: a metric group is one of another device",
+                "a metric group is one of another device",
             )
     sets = _concurrent_sets(handles)
     for index, handle in enumerate(handle for each in sets for handle in each):

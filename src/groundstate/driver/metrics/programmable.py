@@ -173,14 +173,14 @@ def made_of(
     )
 
 
-def check_values(name: str, programmable: Programmable, values: Sequence[int]) -> None:
+def check_values(programmable: Programmable, values: Sequence[int]) -> None:
     """Fails where a parameter has a value that it cannot have."""
     for parameter, value in zip(programmable.parameters, values, strict=False):
         if not parameter.allows(value):
             allowed = f"1 to {MOST_BYTES}" if parameter.is_range else "0 or 1"
             raise Failure(
                 ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                f"{name}: parameter {parameter.name!r} of {programmable.metric.name!r} is {value}; "
+                f"parameter {parameter.name!r} of {programmable.metric.name!r} is {value}; "
                 f"it can be {allowed}",
             )
 
@@ -255,7 +255,7 @@ def zetMetricProgrammableGetParamValueInfoExp(
     if parameterOrdinal >= len(programmable.parameters):
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-            f"zetMetricProgrammableGetParamValueInfoExp: {programmable.metric.name!r} has "
+            f"{programmable.metric.name!r} has "
             f"{len(programmable.parameters)} parameters; there is no number {parameterOrdinal}",
         )
     parameter = programmable.parameters[parameterOrdinal]
@@ -282,44 +282,43 @@ def _fill_value(
 # --- Making metrics -------------------------------------------------------------------------------
 
 
-def text_of(name: str, what: str, address: int, most: int) -> str:
+def text_of(what: str, address: int, most: int) -> str:
     """A name of the caller's; fails if it does not fit into the properties that tell it."""
     text = read_text(address)
     if len(text.encode()) >= most:
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-            f"{name}: {what} has {len(text.encode())} bytes; it can have {most - 1}",
+            f"{what} has {len(text.encode())} bytes; it can have {most - 1}",
         )
     return text
 
 
-def _values(name: str, programmable: Programmable, count: int, address: int) -> list[int]:
+def _values(programmable: Programmable, count: int, address: int) -> list[int]:
     parameters = programmable.parameters
     if count > len(parameters):
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-            f"{name}: {count} parameters are set, but {programmable.metric.name!r} has "
-            f"{len(parameters)}",
+            f"{count} parameters are set, but {programmable.metric.name!r} has {len(parameters)}",
         )
     if count and not address:
-        raise Failure(ze.ZE_RESULT_ERROR_INVALID_NULL_POINTER, f"{name}: pParameterValues is null")
+        raise Failure(ze.ZE_RESULT_ERROR_INVALID_NULL_POINTER, "pParameterValues is null")
     values = [
         read_u64(address + VALUE_BYTES * number)
         if parameters[number].is_range
         else read_u32(address + VALUE_BYTES * number)
         for number in range(count)
     ]
-    check_values(name, programmable, values)
+    check_values(programmable, values)
     return values + [each.default for each in parameters[count:]]
 
 
 def _create(
-    function: str, handle: int, values: tuple[int, int], texts: tuple[int, int], count: int, to: int
+    handle: int, values: tuple[int, int], texts: tuple[int, int], count: int, to: int
 ) -> None:
     programmable, device = _programmables[handle]
-    found = _values(function, programmable, *values)
-    name = text_of(function, "pName", texts[0], zet.ZET_MAX_METRIC_NAME)
-    description = text_of(function, "pDescription", texts[1], zet.ZET_MAX_METRIC_DESCRIPTION)
+    found = _values(programmable, *values)
+    name = text_of("pName", texts[0], zet.ZET_MAX_METRIC_NAME)
+    description = text_of("pDescription", texts[1], zet.ZET_MAX_METRIC_DESCRIPTION)
     if take_count(count, to, 1):
         metric = made_of(programmable, found, name, description)
         made = native.object_new("zet_metric_handle_t")
@@ -340,8 +339,7 @@ def zetMetricCreateFromProgrammableExp2(
 ) -> None:
     """One metric: what is counted is not told apart any further."""
     values, texts = (parameterCount, pParameterValues), (pName, pDescription)
-    function = "zetMetricCreateFromProgrammableExp2"
-    _create(function, hMetricProgrammable, values, texts, pMetricHandleCount, phMetricHandles)
+    _create(hMetricProgrammable, values, texts, pMetricHandleCount, phMetricHandles)
 
 
 @handler
@@ -356,18 +354,17 @@ def zetMetricCreateFromProgrammableExp(
 ) -> None:
     """The same, with two parameters the other way round."""
     values, texts = (parameterCount, pParameterValues), (pName, pDescription)
-    function = "zetMetricCreateFromProgrammableExp"
-    _create(function, hMetricProgrammable, values, texts, pMetricHandleCount, phMetricHandles)
+    _create(hMetricProgrammable, values, texts, pMetricHandleCount, phMetricHandles)
 
 
-def created_metric(function: str, handle: int) -> Created:
+def created_metric(handle: int) -> Created:
     """A metric that a program has made; fails for one of the driver's own groups."""
     metric = all_metrics[handle]
     created = created_metrics.get(handle)
     if created is None:
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-            f"{function}: metric {metric.name!r} is one of the driver's own; only those of "
+            f"metric {metric.name!r} is one of the driver's own; only those of "
             "zetMetricCreateFromProgrammableExp2 can be used here",
         )
     return created
@@ -375,10 +372,10 @@ def created_metric(function: str, handle: int) -> Created:
 
 @handler
 def zetMetricDestroyExp(hMetric: int) -> None:
-    if created_metric("zetMetricDestroyExp", hMetric).groups:
+    if created_metric(hMetric).groups:
         raise Failure(
             ze.ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
-            "zetMetricDestroyExp: the metric is in a group; remove it first "
+            "the metric is in a group; remove it first "
             "(zetMetricGroupRemoveMetricExp), or destroy the group",
         )
     native.object_end(hMetric)

@@ -27,19 +27,19 @@ def report_bytes(group: Group) -> int:
     return _HEAD_BYTES + 8 * group.words[1]
 
 
-def check_size(name: str, group: Group, size: int) -> int:
+def check_size(group: Group, size: int) -> int:
     """How many reports raw data of so many bytes have."""
     if group.sampling == TRACE:
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-            f"{name}: group {group.name!r} is for tracers; zetMetricTracerDecodeExp tells what "
+            f"group {group.name!r} is for tracers; zetMetricTracerDecodeExp tells what "
             "their data say",
         )
     count, rest = divmod(size, report_bytes(group))
     if count == 0 or rest:
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_SIZE,
-            f"{name}: {size} bytes are no whole number of reports of {report_bytes(group)} bytes, "
+            f"{size} bytes are no whole number of reports of {report_bytes(group)} bytes, "
             f"which metric group {group.name!r} has",
         )
     return count
@@ -99,7 +99,7 @@ def zetMetricGroupCalculateMetricValues(
     pMetricValues: int,
 ) -> None:
     group = groups[hMetricGroup].group
-    count = check_size("zetMetricGroupCalculateMetricValues", group, rawDataSize)
+    count = check_size(group, rawDataSize)
     raw = ctypes.string_at(pRawData, rawDataSize)
     total = count * len(group.metrics)
     calculate(group, type, raw, total, pMetricValueCount, pMetricValues)
@@ -117,7 +117,7 @@ def zetMetricGroupCalculateMultipleMetricValuesExp(
     pMetricValues: int,
 ) -> None:
     group = groups[hMetricGroup].group
-    check_size("zetMetricGroupCalculateMultipleMetricValuesExp", group, rawDataSize)
+    check_size(group, rawDataSize)
     raw = ctypes.string_at(pRawData, rawDataSize)
     answers = (pSetCount, pTotalMetricValueCount, pMetricCounts, pMetricValues)
     calculate_sets(group, type, raw, answers)

@@ -46,9 +46,6 @@ FILE = "/memfd:groundstate (deleted)"
 SCAN_NANOSECONDS = 20_000_000
 """Everything that is asked within this time is answered from one look at the processes."""
 
-_PATIENCE = 1000
-"""A word is between two states for some nanoseconds only; looking so often again is plenty."""
-
 Place = tuple[int, int]
 """The number of a device and of its sub-device, or -1 for the device as a whole."""
 
@@ -85,11 +82,11 @@ class Record:
 
     def busy(self, worker: int) -> int:
         """Nanoseconds for which at least so many workers and one more had something to do."""
-        return self._page.running_time(self._all + worker)
+        return self._page.running_times(self._all + worker, 1)
 
     def copied(self, worker: int) -> int:
         """The same for queues that only copy."""
-        return self._page.running_time(self._copies + worker)
+        return self._page.running_times(self._copies + worker, 1)
 
     def all_busy(self) -> int:
         """Nanoseconds of all workers together."""
@@ -150,6 +147,7 @@ class Page:
         self._keep = keep
         memory = (ctypes.c_uint8 * size).from_address(address)
         self.words = memoryview(memory).cast("B").cast("Q")
+        self._signed = memoryview(memory).cast("B").cast("q")
         head = ActivityHead.from_buffer_copy(memory)
         if head.magic != ACTIVITY_MAGIC:
             raise ValueError("this is no page of counters")
@@ -157,6 +155,9 @@ class Page:
         self.records: dict[Place, Record] = {}
         self.shares: dict[object, list[tuple[Record, float]]] = {}
         """What concerns a device, kept for whoever asks for it again and again."""
+        self._lock = threading.Lock()
+        self._highest: dict[tuple[int, int], int] = {}
+        """What was read last of words: what a thread has done does not become less."""
         offset, used = ACTIVITY_LINE, head.used
         while offset < used:
             record = Record(self, offset)
@@ -164,23 +165,19 @@ class Page:
             offset += record.size
 
     def running_times(self, first: int, count: int) -> int:
-        """For how long some words have run, added up."""
-        words = self.words[first : first + count].tolist()
-        now = time.monotonic_ns() - self.origin
-        running = [word for word in words if word >= RUNNING // 2]
-        if all(RUNNING - now <= word <= RUNNING for word in running):
-            return sum(words) + len(running) * (now - RUNNING)
-        return sum(self.running_time(index) for index in range(first, first + count))
+        """For how long some words have run up to now, added up.
 
-    def running_time(self, index: int) -> int:
-        """For how long a word has run, if it runs, up to now."""
-        for _ in range(_PATIENCE):
-            word = self.words[index]
-            now = time.monotonic_ns() - self.origin
-            busy = word - RUNNING + now if word >= RUNNING // 2 else word
-            if 0 <= busy <= now:
-                return busy
-        return 0
+        Any state of a word counts for what it is: while a thread is held up between the level and
+        its word, another may start a word a second time, or stop one that does not run.
+        """
+        words = self._signed[first : first + count].tolist()
+        now = time.monotonic_ns() - self.origin
+        running = sum((word + RUNNING // 2) // RUNNING for word in words)
+        busy = min(max(0, sum(words) + running * (now - RUNNING)), count * now)
+        with self._lock:
+            highest = max(busy, self._highest.get((first, count), 0))
+            self._highest[first, count] = highest
+        return highest
 
 
 @dataclass
@@ -199,10 +196,12 @@ class Processes:
         self._known: dict[str, Seen] = {}
         self._looked_at = -SCAN_NANOSECONDS
         self._own: Page | None = None
+        self._pid = os.getpid()
 
     def all(self, at_once: bool = False) -> list[Seen]:
         """Them as of now, or as of a moment ago unless `at_once`. This process is always one."""
         with self._lock:
+            self._forget_after_fork()
             now = time.monotonic_ns()
             if at_once or now - self._looked_at >= SCAN_NANOSECONDS:
                 self._looked_at = now
@@ -222,6 +221,11 @@ class Processes:
             address, size = native.activity_page()
             self._own = Page(pid, address, size)
         return self._own
+
+    def _forget_after_fork(self) -> None:
+        """What the parent knew as its own page is the child's from then on."""
+        if self._pid != os.getpid():
+            self._pid, self._known, self._looked_at = os.getpid(), {}, -SCAN_NANOSECONDS
 
     def _look(self) -> None:
         names = dict.fromkeys(_names())
