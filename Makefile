@@ -193,6 +193,11 @@ INJECTION = $(MAKE) --no-print-directory -C tests/injection PYTHON=$(abspath $(P
 test-arm64: ## run tests in an AArch64 Debian by emulation, as root; slow: PYTEST=tests/driver
 	PYTHON=$(PYTHON) tools/test-arm64 $(or $(PYTEST),-n auto --dist loadfile --no-loadscope-reorder)
 
+.PHONY: test-arm64-kernels
+test-arm64-kernels: $(VENV)/.installed-dev native ## run tests of the compiler with kernels for AArch64, which alone are emulated: PYTEST=tests/compiler/vector
+	tools/debian-packages qemu-user-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+	$(PY) -m pytest -p tests.arm64.kernels $(or $(PYTEST),tests/compiler/vector tests/compiler/accesses)
+
 # --- Setting up ------------------------------------------------------------------------------------
 
 $(PY):

@@ -331,12 +331,12 @@ static ze_result_t find_or_compile(enum gs_function function, gs_kernel *kernel,
 }
 
 ze_result_t gs_kernel_prepare(enum gs_function function, gs_kernel *kernel, gs_code **found) {
-    *found = __atomic_load_n(&kernel->code, __ATOMIC_RELAXED);
+    *found = __atomic_load_n(&kernel->code, __ATOMIC_ACQUIRE); /* another thread may have had it compiled just now */
     if (*found != NULL)
         return ZE_RESULT_SUCCESS;
     ze_result_t result = find_or_compile(function, kernel, false, found);
     if (result == ZE_RESULT_SUCCESS)
-        __atomic_store_n(&kernel->code, *found, __ATOMIC_RELAXED);
+        __atomic_store_n(&kernel->code, *found, __ATOMIC_RELEASE);
     return result;
 }
 

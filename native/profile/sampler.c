@@ -78,13 +78,28 @@ static void end_timer(void *unused) {
     has_timer = false;
 }
 
+static bool create_timer(int number, timer_t *timer) {
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = number};
+    event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
+    return timer_create(CLOCK_THREAD_CPUTIME_ID, &event, timer) == 0;
+}
+
+/* An emulator has fewer signals than the machine that it shows. */
+static bool timers_can_send(int number) {
+    timer_t timer;
+    if (!create_timer(number, &timer))
+        return errno != EINVAL;
+    timer_delete(timer);
+    return true;
+}
+
 /* Takes a real-time signal that the program leaves alone: the highest one. */
 static void find_signal(void) {
     struct sigaction ours = {.sa_sigaction = on_timer, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART}, now;
     sigfillset(&ours.sa_mask);
     for (int each = SIGRTMAX; each >= SIGRTMIN && signal_number == 0; each--)
         if (sigaction(each, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL &&
-            sigaction(each, &ours, NULL) == 0)
+            timers_can_send(each) && sigaction(each, &ours, NULL) == 0)
             signal_number = each;
     if (signal_number != 0 && pthread_key_create(&ending_threads, end_timer) != 0)
         signal_number = 0;
@@ -96,9 +111,7 @@ static void make_timer(void) {
         has_no_timer = true;
         return;
     }
-    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = signal_number};
-    event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
-    if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer_here) != 0) {
+    if (!create_timer(signal_number, &timer_here)) {
         has_no_timer = true; /* the user has too many */
         return;
     }

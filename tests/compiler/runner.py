@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.program import Program
 from groundstate.compiler.program.dispatch import ALIGNMENT, Dispatch, Memory, RunGroups, aligned
+from groundstate.compiler.program.kernel_compiler import KernelCode
 
 Size = tuple[int, int, int]
 Bytes = NDArray[np.uint8]
@@ -21,6 +23,30 @@ class Local:
     """An argument that is local memory."""
 
     size_bytes: int
+
+
+@dataclass(frozen=True)
+class Call:
+    """A run of a kernel, with its arguments packed."""
+
+    program: Program
+    code: KernelCode
+    groups: Size
+    group_size: Size
+    offset: Size
+    block: bytearray
+    arrays: dict[int, NDArray[Any]]
+    """Arguments that the block has the addresses of, by their place in it."""
+    variables: Bytes
+    local_bytes: int
+    streams: bool
+
+    def dispatch(self, block: int = 0) -> Dispatch:
+        """What compiled code reads, with the block at an address."""
+        return Dispatch(
+            *(block, self.offset, self.groups, self.group_size, 3, None),
+            *(self.variables.ctypes.data, self.local_bytes, self.streams),
+        )
 
 
 def program_of(source: str) -> Program:
@@ -43,32 +69,29 @@ def run(
     code = program.compile(name, group_size, width)
     block = bytearray(signature.block_bytes + 16)
     local = aligned(code.local_bytes)
+    arrays = {}
     for argument, value in zip(signature.arguments, arguments, strict=True):
         if isinstance(value, Local):
             data = local.to_bytes(8, "little")
             local += aligned(value.size_bytes)
         elif isinstance(value, np.ndarray):
             data = value.ctypes.data.to_bytes(8, "little")
+            arrays[argument.offset] = value
         else:
             assert isinstance(value, np.generic)
             data = value.tobytes()
         block[argument.offset : argument.offset + len(data)] = data
-    packed = (ctypes.c_char * len(block)).from_buffer(block)
     values = variables if variables is not None else new_variables(program)
-    memory = Memory(local, code.private_bytes, code.saved_bytes)
-    dispatch = Dispatch(
-        ctypes.addressof(packed),
-        offset,
-        groups,
-        group_size,
-        3,
-        None,
-        values.ctypes.data,
-        local,
-        streams,
-    )
-    count = groups[0] * groups[1] * groups[2]
-    RunGroups(code.address)(ctypes.addressof(dispatch), 0, count, memory.address)
+    execute(Call(program, code, groups, group_size, offset, block, arrays, values, local, streams))
+
+
+def execute(call: Call) -> None:
+    """Runs a kernel in this process. A plugin has another way (tests/arm64)."""
+    packed = (ctypes.c_char * len(call.block)).from_buffer(call.block)
+    memory = Memory(call.local_bytes, call.code.private_bytes, call.code.saved_bytes)
+    dispatch = call.dispatch(ctypes.addressof(packed))
+    count = call.groups[0] * call.groups[1] * call.groups[2]
+    RunGroups(call.code.address)(ctypes.addressof(dispatch), 0, count, memory.address)
 
 
 def new_variables(program: Program) -> Bytes:

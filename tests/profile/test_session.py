@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -61,6 +64,37 @@ def test_samples_are_in_the_lines_that_take_the_time(module: gs.Module) -> None:
     (kernel,) = profile.report["kernels"]
     assert kernel["samples"] > 0
     assert sum(line["share"] for line in kernel["lines"] if line["line"] in (6, 7)) > 0.5
+
+
+FEWER_SIGNALS = """
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+int timer_create(clockid_t clock, struct sigevent *event, timer_t *timer) {
+    int number = 0;
+    if (event->sigev_signo == SIGRTMAX) {
+        errno = EINVAL;
+        return -1;
+    }
+    long result = syscall(SYS_timer_create, clock, event, &number);
+    *timer = (timer_t)(ptrdiff_t)number;
+    return (int)result;
+}
+"""
+
+
+def test_signal_that_timers_cannot_send_is_not_taken(tmp_path: Path) -> None:
+    """As under an emulator, which keeps some for itself."""
+    (tmp_path / "fewer.c").write_text(FEWER_SIGNALS)
+    library, source = tmp_path / "fewer.so", tmp_path / "fewer.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    test = f"{__file__}::{test_samples_are_in_the_lines_that_take_the_time.__name__}"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
+    subprocess.run(command, env={**os.environ, "LD_PRELOAD": str(library)}, check=True)
 
 
 def test_profiles_do_not_nest() -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from groundstate import knobs
+from groundstate.driver.devices.cpu import Machine
 
 KERNELS = Path(__file__).with_name("roof.spv")
 TIME_LIMIT_S = 120
@@ -51,7 +52,10 @@ def roof(environment: Mapping[str, str], workers: int) -> Roof | None:
     """The roof for a program that runs in an environment; None if it cannot be measured."""
     from groundstate.compiler.cache import disk
 
-    key = MEASURED_IN + f"{_cpu()}\0{workers}\0{environment.get(knobs.MAX_ISA.name)}".encode()
+    key = (
+        MEASURED_IN
+        + f"{_cpu(Machine())}\0{workers}\0{environment.get(knobs.MAX_ISA.name)}".encode()
+    )
     known = disk.get(key)
     if known is not None:
         return Roof(**json.loads(known))
@@ -67,15 +71,9 @@ def roof(environment: Mapping[str, str], workers: int) -> Roof | None:
     return found
 
 
-def _cpu() -> str:
-    """The name of the CPU, and how many of them this process may use."""
-    name = ""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-            name = next((line for line in file if line.startswith("model name")), "").strip()
-    except OSError:
-        name = os.uname().machine
-    return f"{name} {len(os.sched_getaffinity(0))}"
+def _cpu(machine: Machine) -> str:
+    """The name of a machine's CPU, and how many of them this process may use."""
+    return f"{machine.model_name} {len(machine.allowed_cpus)}"
 
 
 def measure() -> Roof:

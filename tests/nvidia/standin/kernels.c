@@ -70,7 +70,7 @@ static int values(const operation *launch) {
     memcpy(&i, launch->parameters + 12, sizeof i);
     memcpy(&first, launch->parameters + 16, sizeof first);
     memcpy(&second, launch->parameters + 32, sizeof second);
-    out[0] = (uint64_t)launch->parameters[8];
+    out[0] = (uint64_t)(int8_t)launch->parameters[8];
     out[1] = (uint64_t)i;
     out[2] = first;
     out[3] = word(launch, 24);

@@ -1,0 +1,1 @@
+"""Kernels for AArch64 that another machine compiles and an emulator runs."""
