@@ -41,9 +41,12 @@ os.environ.setdefault("GROUNDSTATE_CHECK_WAITS", "1")
 
 stretch_time_limits()
 
-# A shell that runs this in the background has SIGINT ignored, and what it starts inherits that.
+# A shell that runs this in the background has SIGINT ignored, and `nohup` SIGHUP. What they start
+# inherits that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Whatever a test compiles is verified after every pass of the compiler.
 observers.append(Verifier())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import struct
 import subprocess
@@ -298,5 +299,5 @@ def test_image_says_which_line_an_instruction_is_of(spinning: Spinning, tmp_path
     pointer = debugger.registers(FIRST, HEADER)[0]
     found = subprocess.run([tool, f"--lookup={pointer:#x}", file], capture_output=True, text=True)
     assert 'DW_AT_name\t("spin")' in found.stdout
-    assert "line 6" in found.stdout or "line 7" in found.stdout
+    assert re.search(r"file 'spin.cl', line [3-8],", found.stdout)
     spinning.finish(flag)

@@ -42,7 +42,10 @@ def test_table_fits_where_it_is_shown(profiled: Profiled, columns: str) -> None:
     assert first.split()[1].startswith(profiled.report["kernels"][0]["name"][:4])
 
 
-def test_bars_are_ascii_where_nothing_else_is(profiled: Profiled) -> None:
+def test_bars_are_ascii_where_nothing_else_is(
+    profiled: Profiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     text = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="backslashreplace")
     screen.show(profiled.report, text, 0)
     text.seek(0)

@@ -98,6 +98,7 @@ ELSEWHERE = {
         "instrument/counting.py",  # addresses with a fixed step
         "step/together.py",  # of all lanes
         "opt/look_up_tables.py",  # the number of an entry
+        "analysis/places.py",  # what an index is the sum of
     },
     "FAdd": {
         *("codegen/groups/operations.py", "ir/ops_groups.py"),
