@@ -500,6 +500,8 @@ STRUCTS = (
                     ("cache_misses", ""),
                     ("cpu_branches", ""),
                     ("branch_misses", ""),
+                    ("data_tlb_misses", ""),
+                    ("instruction_tlb_misses", ""),
                     ("page_faults", ""),
                     ("context_switches", ""),
                     ("migrations", "to another CPU"),

@@ -686,34 +686,36 @@ typedef struct gs_metric_counts {
     uint64_t cache_misses; /* 120 */
     uint64_t cpu_branches; /* 128 */
     uint64_t branch_misses; /* 136 */
-    uint64_t page_faults; /* 144 */
-    uint64_t context_switches; /* 152 */
-    uint64_t migrations; /* 160: to another CPU */
-    uint64_t counted_kernels; /* 168: launches whose code counts what follows */
-    uint64_t idle_lanes; /* 176: lanes that had no work-item, once for each instruction */
-    uint64_t divergent_branches; /* 184: whose lanes went both ways */
-    uint64_t instructions; /* 192 */
-    uint64_t integer_instructions; /* 200 */
-    uint64_t float_instructions; /* 208 */
-    uint64_t memory_instructions; /* 216 */
-    uint64_t control_instructions; /* 224 */
-    uint64_t flops; /* 232: an addition or multiplication of two numbers is one */
-    uint64_t global_loaded; /* 240: bytes, as are the others */
-    uint64_t global_stored; /* 248 */
-    uint64_t local_loaded; /* 256 */
-    uint64_t local_stored; /* 264 */
-    uint64_t private_loaded; /* 272 */
-    uint64_t private_stored; /* 280 */
-    uint64_t constant_loaded; /* 288 */
-    uint64_t uniform_bytes; /* 296: accessed at one address by all lanes of a vector */
-    uint64_t consecutive_bytes; /* 304: one lane after the other */
-    uint64_t strided_bytes; /* 312: with a distance from lane to lane */
-    uint64_t gathered_bytes; /* 320: each lane elsewhere */
-    uint64_t atomics; /* 328 */
-    uint64_t barriers; /* 336: that work-items came to */
-    uint64_t branches; /* 344 */
+    uint64_t data_tlb_misses; /* 144 */
+    uint64_t instruction_tlb_misses; /* 152 */
+    uint64_t page_faults; /* 160 */
+    uint64_t context_switches; /* 168 */
+    uint64_t migrations; /* 176: to another CPU */
+    uint64_t counted_kernels; /* 184: launches whose code counts what follows */
+    uint64_t idle_lanes; /* 192: lanes that had no work-item, once for each instruction */
+    uint64_t divergent_branches; /* 200: whose lanes went both ways */
+    uint64_t instructions; /* 208 */
+    uint64_t integer_instructions; /* 216 */
+    uint64_t float_instructions; /* 224 */
+    uint64_t memory_instructions; /* 232 */
+    uint64_t control_instructions; /* 240 */
+    uint64_t flops; /* 248: an addition or multiplication of two numbers is one */
+    uint64_t global_loaded; /* 256: bytes, as are the others */
+    uint64_t global_stored; /* 264 */
+    uint64_t local_loaded; /* 272 */
+    uint64_t local_stored; /* 280 */
+    uint64_t private_loaded; /* 288 */
+    uint64_t private_stored; /* 296 */
+    uint64_t constant_loaded; /* 304 */
+    uint64_t uniform_bytes; /* 312: accessed at one address by all lanes of a vector */
+    uint64_t consecutive_bytes; /* 320: one lane after the other */
+    uint64_t strided_bytes; /* 328: with a distance from lane to lane */
+    uint64_t gathered_bytes; /* 336: each lane elsewhere */
+    uint64_t atomics; /* 344 */
+    uint64_t barriers; /* 352: that work-items came to */
+    uint64_t branches; /* 360 */
 } gs_metric_counts;
-_Static_assert(sizeof(gs_metric_counts) == 352, "gs_metric_counts has 352 bytes");
+_Static_assert(sizeof(gs_metric_counts) == 368, "gs_metric_counts has 368 bytes");
 _Static_assert(offsetof(gs_metric_counts, kernels) == 0, "gs_metric_counts.kernels is at 0");
 _Static_assert(offsetof(gs_metric_counts, groups) == 8, "gs_metric_counts.groups is at 8");
 _Static_assert(offsetof(gs_metric_counts, items) == 16, "gs_metric_counts.items is at 16");
@@ -732,32 +734,34 @@ _Static_assert(offsetof(gs_metric_counts, cache_references) == 112, "gs_metric_c
 _Static_assert(offsetof(gs_metric_counts, cache_misses) == 120, "gs_metric_counts.cache_misses is at 120");
 _Static_assert(offsetof(gs_metric_counts, cpu_branches) == 128, "gs_metric_counts.cpu_branches is at 128");
 _Static_assert(offsetof(gs_metric_counts, branch_misses) == 136, "gs_metric_counts.branch_misses is at 136");
-_Static_assert(offsetof(gs_metric_counts, page_faults) == 144, "gs_metric_counts.page_faults is at 144");
-_Static_assert(offsetof(gs_metric_counts, context_switches) == 152, "gs_metric_counts.context_switches is at 152");
-_Static_assert(offsetof(gs_metric_counts, migrations) == 160, "gs_metric_counts.migrations is at 160");
-_Static_assert(offsetof(gs_metric_counts, counted_kernels) == 168, "gs_metric_counts.counted_kernels is at 168");
-_Static_assert(offsetof(gs_metric_counts, idle_lanes) == 176, "gs_metric_counts.idle_lanes is at 176");
-_Static_assert(offsetof(gs_metric_counts, divergent_branches) == 184, "gs_metric_counts.divergent_branches is at 184");
-_Static_assert(offsetof(gs_metric_counts, instructions) == 192, "gs_metric_counts.instructions is at 192");
-_Static_assert(offsetof(gs_metric_counts, integer_instructions) == 200, "gs_metric_counts.integer_instructions is at 200");
-_Static_assert(offsetof(gs_metric_counts, float_instructions) == 208, "gs_metric_counts.float_instructions is at 208");
-_Static_assert(offsetof(gs_metric_counts, memory_instructions) == 216, "gs_metric_counts.memory_instructions is at 216");
-_Static_assert(offsetof(gs_metric_counts, control_instructions) == 224, "gs_metric_counts.control_instructions is at 224");
-_Static_assert(offsetof(gs_metric_counts, flops) == 232, "gs_metric_counts.flops is at 232");
-_Static_assert(offsetof(gs_metric_counts, global_loaded) == 240, "gs_metric_counts.global_loaded is at 240");
-_Static_assert(offsetof(gs_metric_counts, global_stored) == 248, "gs_metric_counts.global_stored is at 248");
-_Static_assert(offsetof(gs_metric_counts, local_loaded) == 256, "gs_metric_counts.local_loaded is at 256");
-_Static_assert(offsetof(gs_metric_counts, local_stored) == 264, "gs_metric_counts.local_stored is at 264");
-_Static_assert(offsetof(gs_metric_counts, private_loaded) == 272, "gs_metric_counts.private_loaded is at 272");
-_Static_assert(offsetof(gs_metric_counts, private_stored) == 280, "gs_metric_counts.private_stored is at 280");
-_Static_assert(offsetof(gs_metric_counts, constant_loaded) == 288, "gs_metric_counts.constant_loaded is at 288");
-_Static_assert(offsetof(gs_metric_counts, uniform_bytes) == 296, "gs_metric_counts.uniform_bytes is at 296");
-_Static_assert(offsetof(gs_metric_counts, consecutive_bytes) == 304, "gs_metric_counts.consecutive_bytes is at 304");
-_Static_assert(offsetof(gs_metric_counts, strided_bytes) == 312, "gs_metric_counts.strided_bytes is at 312");
-_Static_assert(offsetof(gs_metric_counts, gathered_bytes) == 320, "gs_metric_counts.gathered_bytes is at 320");
-_Static_assert(offsetof(gs_metric_counts, atomics) == 328, "gs_metric_counts.atomics is at 328");
-_Static_assert(offsetof(gs_metric_counts, barriers) == 336, "gs_metric_counts.barriers is at 336");
-_Static_assert(offsetof(gs_metric_counts, branches) == 344, "gs_metric_counts.branches is at 344");
+_Static_assert(offsetof(gs_metric_counts, data_tlb_misses) == 144, "gs_metric_counts.data_tlb_misses is at 144");
+_Static_assert(offsetof(gs_metric_counts, instruction_tlb_misses) == 152, "gs_metric_counts.instruction_tlb_misses is at 152");
+_Static_assert(offsetof(gs_metric_counts, page_faults) == 160, "gs_metric_counts.page_faults is at 160");
+_Static_assert(offsetof(gs_metric_counts, context_switches) == 168, "gs_metric_counts.context_switches is at 168");
+_Static_assert(offsetof(gs_metric_counts, migrations) == 176, "gs_metric_counts.migrations is at 176");
+_Static_assert(offsetof(gs_metric_counts, counted_kernels) == 184, "gs_metric_counts.counted_kernels is at 184");
+_Static_assert(offsetof(gs_metric_counts, idle_lanes) == 192, "gs_metric_counts.idle_lanes is at 192");
+_Static_assert(offsetof(gs_metric_counts, divergent_branches) == 200, "gs_metric_counts.divergent_branches is at 200");
+_Static_assert(offsetof(gs_metric_counts, instructions) == 208, "gs_metric_counts.instructions is at 208");
+_Static_assert(offsetof(gs_metric_counts, integer_instructions) == 216, "gs_metric_counts.integer_instructions is at 216");
+_Static_assert(offsetof(gs_metric_counts, float_instructions) == 224, "gs_metric_counts.float_instructions is at 224");
+_Static_assert(offsetof(gs_metric_counts, memory_instructions) == 232, "gs_metric_counts.memory_instructions is at 232");
+_Static_assert(offsetof(gs_metric_counts, control_instructions) == 240, "gs_metric_counts.control_instructions is at 240");
+_Static_assert(offsetof(gs_metric_counts, flops) == 248, "gs_metric_counts.flops is at 248");
+_Static_assert(offsetof(gs_metric_counts, global_loaded) == 256, "gs_metric_counts.global_loaded is at 256");
+_Static_assert(offsetof(gs_metric_counts, global_stored) == 264, "gs_metric_counts.global_stored is at 264");
+_Static_assert(offsetof(gs_metric_counts, local_loaded) == 272, "gs_metric_counts.local_loaded is at 272");
+_Static_assert(offsetof(gs_metric_counts, local_stored) == 280, "gs_metric_counts.local_stored is at 280");
+_Static_assert(offsetof(gs_metric_counts, private_loaded) == 288, "gs_metric_counts.private_loaded is at 288");
+_Static_assert(offsetof(gs_metric_counts, private_stored) == 296, "gs_metric_counts.private_stored is at 296");
+_Static_assert(offsetof(gs_metric_counts, constant_loaded) == 304, "gs_metric_counts.constant_loaded is at 304");
+_Static_assert(offsetof(gs_metric_counts, uniform_bytes) == 312, "gs_metric_counts.uniform_bytes is at 312");
+_Static_assert(offsetof(gs_metric_counts, consecutive_bytes) == 320, "gs_metric_counts.consecutive_bytes is at 320");
+_Static_assert(offsetof(gs_metric_counts, strided_bytes) == 328, "gs_metric_counts.strided_bytes is at 328");
+_Static_assert(offsetof(gs_metric_counts, gathered_bytes) == 336, "gs_metric_counts.gathered_bytes is at 336");
+_Static_assert(offsetof(gs_metric_counts, atomics) == 344, "gs_metric_counts.atomics is at 344");
+_Static_assert(offsetof(gs_metric_counts, barriers) == 352, "gs_metric_counts.barriers is at 352");
+_Static_assert(offsetof(gs_metric_counts, branches) == 360, "gs_metric_counts.branches is at 360");
 
 /* The head of a raw report; the counts of its group follow. */
 typedef struct gs_metric_report {

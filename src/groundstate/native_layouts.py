@@ -790,6 +790,8 @@ class MetricCounts(ctypes.Structure):
     cache_misses: int
     cpu_branches: int
     branch_misses: int
+    data_tlb_misses: int
+    instruction_tlb_misses: int
     page_faults: int
     context_switches: int
     migrations: int
@@ -835,6 +837,8 @@ class MetricCounts(ctypes.Structure):
         ("cache_misses", ctypes.c_uint64),
         ("cpu_branches", ctypes.c_uint64),
         ("branch_misses", ctypes.c_uint64),
+        ("data_tlb_misses", ctypes.c_uint64),
+        ("instruction_tlb_misses", ctypes.c_uint64),
         ("page_faults", ctypes.c_uint64),
         ("context_switches", ctypes.c_uint64),
         ("migrations", ctypes.c_uint64),
@@ -864,7 +868,7 @@ class MetricCounts(ctypes.Structure):
     )
 
 
-assert ctypes.sizeof(MetricCounts) == 352
+assert ctypes.sizeof(MetricCounts) == 368
 
 
 class MetricReport(ctypes.Structure):

@@ -11,7 +11,9 @@ from groundstate.driver.metrics.table import PROCESSOR_EVENTS
 
 
 def test_all_metrics_are_fine() -> None:
-    (found,) = metrics.findings("Device", ["CpuCycles", "CacheMisses", "PageFaults"])
+    (found,) = metrics.findings(
+        "Device", ["CpuCycles", "CacheMisses", "DataTlbMisses", "PageFaults"]
+    )
     assert found.state is State.OK
 
 

@@ -12,7 +12,7 @@ from groundstate.doctor.finding import Finding, State
 
 SETTING = Path("/proc/sys/kernel/perf_event_paranoid")
 GROUP = b"Processor"
-EXPECTED = ("CpuCycles", "CacheMisses", "PageFaults")
+EXPECTED = ("CpuCycles", "CacheMisses", "DataTlbMisses", "PageFaults")
 """One of each kind that can be missing by itself."""
 MOST_FOR_USERS = 2
 """What the setting may be at most for a user without special rights."""

@@ -311,6 +311,12 @@ PROCESSOR_EVENTS = (
     ("CacheMisses", "Those that had to go to memory.", "cache_misses"),
     ("CpuBranches", "Branches of the CPU.", "cpu_branches"),
     ("CpuBranchMisses", "Those that were predicted wrongly.", "branch_misses"),
+    ("DataTlbMisses", "Loads whose page the data TLB did not have.", "data_tlb_misses"),
+    (
+        "InstructionTlbMisses",
+        "Fetches of instructions whose page the TLB did not have.",
+        "instruction_tlb_misses",
+    ),
     ("PageFaults", "Pages that were touched for the first time, or came back.", "page_faults"),
     ("ContextSwitches", "How often threads had to let others run.", "context_switches"),
     ("CpuMigrations", "How often threads went to another CPU.", "migrations"),
