@@ -73,9 +73,9 @@ NUMBERS = (
     Numbers(
         "gs_metric_source",
         "GS_METRICS_OF_",
-        ("DEVICE", "CODE", "PROCESSOR", "COMMANDS", "WORKERS"),
+        ("DEVICE", "CODE", "PROCESSOR", "COMMANDS", "WORKERS", "PACKAGE"),
         "What counts for a metric group, which is its domain, too: the driver, compiled code, or "
-        "the system; or what tracers hear of.",
+        "the system; what tracers hear of; or the machine.",
     ),
     Numbers(
         "gs_trace_kind",
@@ -494,6 +494,10 @@ STRUCTS = (
                     ("wait_time", "nanoseconds that queues waited for events"),
                     ("compiled", "kernels that were compiled for a group size, or loaded"),
                     ("compile_time", "nanoseconds that took"),
+                    ("package_energy", "microjoules that the machine counts, whoever works"),
+                    ("memory_energy", "the same of memory"),
+                    ("memory_read", "bytes that memory controllers moved"),
+                    ("memory_written", ""),
                     ("cycles", "that the system counts, as the next ones"),
                     ("cpu_instructions", ""),
                     ("cache_references", ""),

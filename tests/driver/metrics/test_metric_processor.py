@@ -1,8 +1,6 @@
 """What the system counts of workers: page faults always, cycles where the machine lets us."""
 
 import json
-import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -44,16 +42,6 @@ def test_pages_that_a_fill_touches_first_are_page_faults(metrics: Metrics) -> No
     if "CpuCycles" in first:
         assert first["CpuCycles"] > 0
         assert first["CpuInstructions"] > 0
-
-
-@pytest.fixture(scope="module")
-def counters(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A library that lets the system count everything."""
-    library = tmp_path_factory.mktemp("counters") / "counters.so"
-    source = Path(__file__).with_name("counters.c")
-    command = ["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", source, "-o", library, "-ldl"]
-    subprocess.run(command, check=True)
-    return str(library)
 
 
 def test_counters_that_shared_the_hardware_are_scaled(counters: str) -> None:

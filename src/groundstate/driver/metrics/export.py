@@ -19,6 +19,8 @@ from groundstate.driver.metrics.table import (
     Group,
     Metric,
     events_of,
+    package_groups,
+    package_words_of,
     processor_groups,
 )
 from groundstate.driver.metrics.values import calculate_sets, check_size, report_bytes
@@ -125,10 +127,16 @@ def _metric(domain: int, name: str, programmable: str, values: list[int]) -> Met
     return made_of(found, wanted, str(name), "")
 
 
+def _groups_with(names: list[str]) -> tuple[Group, ...]:
+    """The driver's groups on a machine that counts for these metrics."""
+    machine = package_groups(package_words_of(names))
+    return (*GROUPS, *processor_groups(events_of(names)), *machine)
+
+
 def _group_of(head: bytes) -> Group:
     """The group that exported data name. What they say is compared and never trusted."""
     said = _said(head)
-    known = (*GROUPS, *processor_groups(events_of(_metrics(said))))
+    known = _groups_with(_metrics(said))
     created = _created(said)
     for group in (*known, created) if created else known:
         if _head(group) == head:
