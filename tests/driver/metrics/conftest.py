@@ -29,6 +29,6 @@ def counters(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A library that lets the system count everything."""
     library = tmp_path_factory.mktemp("counters") / "counters.so"
     source = Path(__file__).with_name("counters.c")
-    command = ["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", source, "-o", library, "-ldl"]
-    subprocess.run(command, check=True)
+    flags = ["-D_GNU_SOURCE", "-shared", "-fPIC"]
+    subprocess.run(["cc", *flags, source, "-o", library, "-ldl"], check=True)
     return str(library)
