@@ -14,6 +14,7 @@ from groundstate.driver.metrics.created import group_of
 from groundstate.driver.metrics.groups import groups
 from groundstate.driver.metrics.programmable import by_name, check_values, made_of
 from groundstate.driver.metrics.table import (
+    GPU_GROUPS,
     GROUPS,
     NAMES,
     Group,
@@ -130,7 +131,7 @@ def _metric(domain: int, name: str, programmable: str, values: list[int]) -> Met
 def _groups_with(names: list[str]) -> tuple[Group, ...]:
     """The driver's groups on a machine that counts for these metrics."""
     machine = package_groups(package_words_of(names))
-    return (*GROUPS, *processor_groups(events_of(names)), *machine)
+    return (*GROUPS, *GPU_GROUPS, *processor_groups(events_of(names)), *machine)
 
 
 def _group_of(head: bytes) -> Group:

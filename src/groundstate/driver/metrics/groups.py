@@ -22,6 +22,7 @@ from groundstate.driver.api import (
 )
 from groundstate.driver.metrics import package
 from groundstate.driver.metrics.table import (
+    GPU_GROUPS,
     GROUPS,
     TIME,
     Group,
@@ -57,7 +58,7 @@ def _list(device: Device) -> tuple[int, ...]:
     """The handles of a device's groups, made when somebody first asks. They stay."""
     with _lock:
         if device.handle not in _of_device:
-            known = known_groups(device) if device.gpu is None else ()
+            known = known_groups(device) if device.gpu is None else GPU_GROUPS
             _of_device[device.handle] = tuple(_add(device, group) for group in known)
         return _of_device[device.handle]
 

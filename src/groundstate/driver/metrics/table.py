@@ -420,6 +420,23 @@ def package_words_of(names: Collection[str]) -> list[str]:
     return [word for word, metrics in _PACKAGE_METRICS.items() if metrics[0].name in names]
 
 
+GPU_WORK = "What the driver gives to the GPU: kernels, copies, and how long they take."
+_OF_GPU = tuple(each for each in _WORK if each.word and each.word not in ("busy_time", "wait_time"))
+GPU_GROUPS = (
+    Group(
+        "ComputeBasic",
+        GPU_WORK,
+        TIME,
+        OF_DEVICE,
+        "kernels",
+        "copy_time",
+        (*TIMES, MARKER, *_OF_GPU),
+    ),
+    Group("ComputeBasic", GPU_WORK, EVENT, OF_DEVICE, "kernels", "copy_time", (*TIMES, *_OF_GPU)),
+)
+"""Those of NVIDIA GPUs."""
+
+
 def groups_anywhere() -> tuple[Group, ...]:
     """The groups of a machine that counts everything."""
     processor = processor_groups((1 << len(PROCESSOR_EVENTS)) - 1)
