@@ -85,6 +85,23 @@ def test_counters_are_those_of_the_packages_of_the_cpus() -> None:
     assert set(both) == set(table.PACKAGE_WORDS)
 
 
+def test_halves_of_memory_controllers_are_added(server: Path) -> None:
+    for number in (0, 1):
+        events = server / PMUS / f"uncore_imc_{number}" / "events"
+        for half in ("_sch0", "_sch1"):
+            (events / f"cas_count_read{half}").write_text(
+                f"event=0x0{5 + int(half[-1])},umask=0xcf"
+            )
+            for fact in (".scale", ".unit"):
+                shutil.copy(
+                    events / f"cas_count_read{fact}", events / f"cas_count_read{half}{fact}"
+                )
+        (events / "cas_count_read").unlink()
+    assert first_choices(server, range(4))["memory_read"] == [
+        CountedEvent(type_, config, 0, 64) for type_ in (14, 15) for config in (0xCF05, 0xCF06)
+    ]
+
+
 def test_energy_is_asked_of_the_pmu_last() -> None:
     found = [each for word, each in package.choices(str(SERVER), range(8)) if "package" in word]
     assert found[1] == [CountedEvent(12, 2, cpu, 1e6 / 2**32) for cpu in (0, 4)]

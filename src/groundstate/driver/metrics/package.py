@@ -53,7 +53,10 @@ Counter = CountedFile | CountedEvent
 
 
 class Known(NamedTuple):
-    """PMUs that count for a word, of which there is one for each package or memory channel."""
+    """PMUs that count for a word, of which there is one for each package or memory channel.
+
+    Their names and those of events are patterns: some controllers have an event for each half.
+    """
 
     word: str
     pmus: str
@@ -65,8 +68,8 @@ class Known(NamedTuple):
 KNOWN = (
     Known("package_energy", r"power", "energy-pkg"),
     Known("memory_energy", r"power", "energy-ram"),
-    Known("memory_read", r"uncore_imc(_\d+)?", "cas_count_read"),
-    Known("memory_written", r"uncore_imc(_\d+)?", "cas_count_write"),
+    Known("memory_read", r"uncore_imc(_\d+)?", r"cas_count_read(_sch\d)?"),
+    Known("memory_written", r"uncore_imc(_\d+)?", r"cas_count_write(_sch\d)?"),
     Known("memory_read", r"uncore_imc(_\d+)?", "data_reads"),
     Known("memory_written", r"uncore_imc(_\d+)?", "data_writes"),
     Known("memory_read", r"uncore_imc_free_running(_\d+)?", "data_read"),
@@ -129,20 +132,32 @@ def _file(files: Files, zone: str) -> CountedFile:
 
 def _events(files: Files, places: Places, name: str, known: Known) -> Iterator[CountedEvent]:
     pmu = f"{_PMUS}/{name}"
-    type_, scale = files.number(f"{pmu}/type"), _scale(files, pmu, known)
-    config = _config(files, pmu, known.terms or files.text(f"{pmu}/events/{known.event}") or "")
-    if type_ is None or scale is None or config is None:
+    type_ = files.number(f"{pmu}/type")
+    cpus = parse_cpu_list(files.text(f"{pmu}/cpumask") or "")
+    if type_ is None:
         return
-    for cpu in parse_cpu_list(files.text(f"{pmu}/cpumask") or ""):
-        if places.package(files.package_of(cpu)) is not None:
-            yield CountedEvent(type_, config, cpu, scale)
+    for config, scale in _configs(files, pmu, known):
+        for cpu in cpus:
+            if places.package(files.package_of(cpu)) is not None:
+                yield CountedEvent(type_, config, cpu, scale)
 
 
-def _scale(files: Files, pmu: str, known: Known) -> float | None:
-    """What an event stands for, in the units of metrics; None if the kernel does not say so."""
+def _configs(files: Files, pmu: str, known: Known) -> Iterator[tuple[int, float]]:
+    """The numbers of the events that are understood, and what each stands for."""
     if known.terms:
-        return _CACHE_LINE
-    event = f"{pmu}/events/{known.event}"
+        config = _config(files, pmu, known.terms)
+        if config is not None:
+            yield config, _CACHE_LINE
+        return
+    for name in files.names(f"{pmu}/events", known.event):
+        event = f"{pmu}/events/{name}"
+        config, scale = _config(files, pmu, files.text(event) or ""), _scale(files, event)
+        if config is not None and scale is not None:
+            yield config, scale
+
+
+def _scale(files: Files, event: str) -> float | None:
+    """What an event stands for, in the units of metrics; None if the kernel does not say so."""
     unit = UNITS.get(files.text(f"{event}.unit") or "")
     try:
         scale = float(files.text(f"{event}.scale") or "")
