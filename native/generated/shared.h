@@ -102,14 +102,15 @@ enum { GS_ACTIVITY_LINE = 64 };
 /* Arguments of a launch that a profile keeps. */
 enum { GS_PROFILE_POINTERS = 8 };
 
-/* What counts for a metric group, which is its domain, too: the driver, compiled code, or the system; or what
- * tracers hear of. */
+/* What counts for a metric group, which is its domain, too: the driver, compiled code, or the system; what
+ * tracers hear of; or the machine. */
 typedef enum gs_metric_source {
     GS_METRICS_OF_DEVICE = 0,
     GS_METRICS_OF_CODE = 1,
     GS_METRICS_OF_PROCESSOR = 2,
     GS_METRICS_OF_COMMANDS = 3,
     GS_METRICS_OF_WORKERS = 4,
+    GS_METRICS_OF_PACKAGE = 5,
 } gs_metric_source;
 
 /* What a tracer hears of; from WORKER_BEGIN on, of workers. */
@@ -680,40 +681,46 @@ typedef struct gs_metric_counts {
     uint64_t wait_time; /* 72: nanoseconds that queues waited for events */
     uint64_t compiled; /* 80: kernels that were compiled for a group size, or loaded */
     uint64_t compile_time; /* 88: nanoseconds that took */
-    uint64_t cycles; /* 96: that the system counts, as the next ones */
-    uint64_t cpu_instructions; /* 104 */
-    uint64_t cache_references; /* 112 */
-    uint64_t cache_misses; /* 120 */
-    uint64_t cpu_branches; /* 128 */
-    uint64_t branch_misses; /* 136 */
-    uint64_t page_faults; /* 144 */
-    uint64_t context_switches; /* 152 */
-    uint64_t migrations; /* 160: to another CPU */
-    uint64_t counted_kernels; /* 168: launches whose code counts what follows */
-    uint64_t idle_lanes; /* 176: lanes that had no work-item, once for each instruction */
-    uint64_t divergent_branches; /* 184: whose lanes went both ways */
-    uint64_t instructions; /* 192 */
-    uint64_t integer_instructions; /* 200 */
-    uint64_t float_instructions; /* 208 */
-    uint64_t memory_instructions; /* 216 */
-    uint64_t control_instructions; /* 224 */
-    uint64_t flops; /* 232: an addition or multiplication of two numbers is one */
-    uint64_t global_loaded; /* 240: bytes, as are the others */
-    uint64_t global_stored; /* 248 */
-    uint64_t local_loaded; /* 256 */
-    uint64_t local_stored; /* 264 */
-    uint64_t private_loaded; /* 272 */
-    uint64_t private_stored; /* 280 */
-    uint64_t constant_loaded; /* 288 */
-    uint64_t uniform_bytes; /* 296: accessed at one address by all lanes of a vector */
-    uint64_t consecutive_bytes; /* 304: one lane after the other */
-    uint64_t strided_bytes; /* 312: with a distance from lane to lane */
-    uint64_t gathered_bytes; /* 320: each lane elsewhere */
-    uint64_t atomics; /* 328 */
-    uint64_t barriers; /* 336: that work-items came to */
-    uint64_t branches; /* 344 */
+    uint64_t package_energy; /* 96: microjoules that the machine counts, whoever works */
+    uint64_t memory_energy; /* 104: the same of memory */
+    uint64_t memory_read; /* 112: bytes that memory controllers moved */
+    uint64_t memory_written; /* 120 */
+    uint64_t cycles; /* 128: that the system counts, as the next ones */
+    uint64_t cpu_instructions; /* 136 */
+    uint64_t cache_references; /* 144 */
+    uint64_t cache_misses; /* 152 */
+    uint64_t cpu_branches; /* 160 */
+    uint64_t branch_misses; /* 168 */
+    uint64_t data_tlb_misses; /* 176 */
+    uint64_t instruction_tlb_misses; /* 184 */
+    uint64_t page_faults; /* 192 */
+    uint64_t context_switches; /* 200 */
+    uint64_t migrations; /* 208: to another CPU */
+    uint64_t counted_kernels; /* 216: launches whose code counts what follows */
+    uint64_t idle_lanes; /* 224: lanes that had no work-item, once for each instruction */
+    uint64_t divergent_branches; /* 232: whose lanes went both ways */
+    uint64_t instructions; /* 240 */
+    uint64_t integer_instructions; /* 248 */
+    uint64_t float_instructions; /* 256 */
+    uint64_t memory_instructions; /* 264 */
+    uint64_t control_instructions; /* 272 */
+    uint64_t flops; /* 280: an addition or multiplication of two numbers is one */
+    uint64_t global_loaded; /* 288: bytes, as are the others */
+    uint64_t global_stored; /* 296 */
+    uint64_t local_loaded; /* 304 */
+    uint64_t local_stored; /* 312 */
+    uint64_t private_loaded; /* 320 */
+    uint64_t private_stored; /* 328 */
+    uint64_t constant_loaded; /* 336 */
+    uint64_t uniform_bytes; /* 344: accessed at one address by all lanes of a vector */
+    uint64_t consecutive_bytes; /* 352: one lane after the other */
+    uint64_t strided_bytes; /* 360: with a distance from lane to lane */
+    uint64_t gathered_bytes; /* 368: each lane elsewhere */
+    uint64_t atomics; /* 376 */
+    uint64_t barriers; /* 384: that work-items came to */
+    uint64_t branches; /* 392 */
 } gs_metric_counts;
-_Static_assert(sizeof(gs_metric_counts) == 352, "gs_metric_counts has 352 bytes");
+_Static_assert(sizeof(gs_metric_counts) == 400, "gs_metric_counts has 400 bytes");
 _Static_assert(offsetof(gs_metric_counts, kernels) == 0, "gs_metric_counts.kernels is at 0");
 _Static_assert(offsetof(gs_metric_counts, groups) == 8, "gs_metric_counts.groups is at 8");
 _Static_assert(offsetof(gs_metric_counts, items) == 16, "gs_metric_counts.items is at 16");
@@ -726,38 +733,44 @@ _Static_assert(offsetof(gs_metric_counts, busy_time) == 64, "gs_metric_counts.bu
 _Static_assert(offsetof(gs_metric_counts, wait_time) == 72, "gs_metric_counts.wait_time is at 72");
 _Static_assert(offsetof(gs_metric_counts, compiled) == 80, "gs_metric_counts.compiled is at 80");
 _Static_assert(offsetof(gs_metric_counts, compile_time) == 88, "gs_metric_counts.compile_time is at 88");
-_Static_assert(offsetof(gs_metric_counts, cycles) == 96, "gs_metric_counts.cycles is at 96");
-_Static_assert(offsetof(gs_metric_counts, cpu_instructions) == 104, "gs_metric_counts.cpu_instructions is at 104");
-_Static_assert(offsetof(gs_metric_counts, cache_references) == 112, "gs_metric_counts.cache_references is at 112");
-_Static_assert(offsetof(gs_metric_counts, cache_misses) == 120, "gs_metric_counts.cache_misses is at 120");
-_Static_assert(offsetof(gs_metric_counts, cpu_branches) == 128, "gs_metric_counts.cpu_branches is at 128");
-_Static_assert(offsetof(gs_metric_counts, branch_misses) == 136, "gs_metric_counts.branch_misses is at 136");
-_Static_assert(offsetof(gs_metric_counts, page_faults) == 144, "gs_metric_counts.page_faults is at 144");
-_Static_assert(offsetof(gs_metric_counts, context_switches) == 152, "gs_metric_counts.context_switches is at 152");
-_Static_assert(offsetof(gs_metric_counts, migrations) == 160, "gs_metric_counts.migrations is at 160");
-_Static_assert(offsetof(gs_metric_counts, counted_kernels) == 168, "gs_metric_counts.counted_kernels is at 168");
-_Static_assert(offsetof(gs_metric_counts, idle_lanes) == 176, "gs_metric_counts.idle_lanes is at 176");
-_Static_assert(offsetof(gs_metric_counts, divergent_branches) == 184, "gs_metric_counts.divergent_branches is at 184");
-_Static_assert(offsetof(gs_metric_counts, instructions) == 192, "gs_metric_counts.instructions is at 192");
-_Static_assert(offsetof(gs_metric_counts, integer_instructions) == 200, "gs_metric_counts.integer_instructions is at 200");
-_Static_assert(offsetof(gs_metric_counts, float_instructions) == 208, "gs_metric_counts.float_instructions is at 208");
-_Static_assert(offsetof(gs_metric_counts, memory_instructions) == 216, "gs_metric_counts.memory_instructions is at 216");
-_Static_assert(offsetof(gs_metric_counts, control_instructions) == 224, "gs_metric_counts.control_instructions is at 224");
-_Static_assert(offsetof(gs_metric_counts, flops) == 232, "gs_metric_counts.flops is at 232");
-_Static_assert(offsetof(gs_metric_counts, global_loaded) == 240, "gs_metric_counts.global_loaded is at 240");
-_Static_assert(offsetof(gs_metric_counts, global_stored) == 248, "gs_metric_counts.global_stored is at 248");
-_Static_assert(offsetof(gs_metric_counts, local_loaded) == 256, "gs_metric_counts.local_loaded is at 256");
-_Static_assert(offsetof(gs_metric_counts, local_stored) == 264, "gs_metric_counts.local_stored is at 264");
-_Static_assert(offsetof(gs_metric_counts, private_loaded) == 272, "gs_metric_counts.private_loaded is at 272");
-_Static_assert(offsetof(gs_metric_counts, private_stored) == 280, "gs_metric_counts.private_stored is at 280");
-_Static_assert(offsetof(gs_metric_counts, constant_loaded) == 288, "gs_metric_counts.constant_loaded is at 288");
-_Static_assert(offsetof(gs_metric_counts, uniform_bytes) == 296, "gs_metric_counts.uniform_bytes is at 296");
-_Static_assert(offsetof(gs_metric_counts, consecutive_bytes) == 304, "gs_metric_counts.consecutive_bytes is at 304");
-_Static_assert(offsetof(gs_metric_counts, strided_bytes) == 312, "gs_metric_counts.strided_bytes is at 312");
-_Static_assert(offsetof(gs_metric_counts, gathered_bytes) == 320, "gs_metric_counts.gathered_bytes is at 320");
-_Static_assert(offsetof(gs_metric_counts, atomics) == 328, "gs_metric_counts.atomics is at 328");
-_Static_assert(offsetof(gs_metric_counts, barriers) == 336, "gs_metric_counts.barriers is at 336");
-_Static_assert(offsetof(gs_metric_counts, branches) == 344, "gs_metric_counts.branches is at 344");
+_Static_assert(offsetof(gs_metric_counts, package_energy) == 96, "gs_metric_counts.package_energy is at 96");
+_Static_assert(offsetof(gs_metric_counts, memory_energy) == 104, "gs_metric_counts.memory_energy is at 104");
+_Static_assert(offsetof(gs_metric_counts, memory_read) == 112, "gs_metric_counts.memory_read is at 112");
+_Static_assert(offsetof(gs_metric_counts, memory_written) == 120, "gs_metric_counts.memory_written is at 120");
+_Static_assert(offsetof(gs_metric_counts, cycles) == 128, "gs_metric_counts.cycles is at 128");
+_Static_assert(offsetof(gs_metric_counts, cpu_instructions) == 136, "gs_metric_counts.cpu_instructions is at 136");
+_Static_assert(offsetof(gs_metric_counts, cache_references) == 144, "gs_metric_counts.cache_references is at 144");
+_Static_assert(offsetof(gs_metric_counts, cache_misses) == 152, "gs_metric_counts.cache_misses is at 152");
+_Static_assert(offsetof(gs_metric_counts, cpu_branches) == 160, "gs_metric_counts.cpu_branches is at 160");
+_Static_assert(offsetof(gs_metric_counts, branch_misses) == 168, "gs_metric_counts.branch_misses is at 168");
+_Static_assert(offsetof(gs_metric_counts, data_tlb_misses) == 176, "gs_metric_counts.data_tlb_misses is at 176");
+_Static_assert(offsetof(gs_metric_counts, instruction_tlb_misses) == 184, "gs_metric_counts.instruction_tlb_misses is at 184");
+_Static_assert(offsetof(gs_metric_counts, page_faults) == 192, "gs_metric_counts.page_faults is at 192");
+_Static_assert(offsetof(gs_metric_counts, context_switches) == 200, "gs_metric_counts.context_switches is at 200");
+_Static_assert(offsetof(gs_metric_counts, migrations) == 208, "gs_metric_counts.migrations is at 208");
+_Static_assert(offsetof(gs_metric_counts, counted_kernels) == 216, "gs_metric_counts.counted_kernels is at 216");
+_Static_assert(offsetof(gs_metric_counts, idle_lanes) == 224, "gs_metric_counts.idle_lanes is at 224");
+_Static_assert(offsetof(gs_metric_counts, divergent_branches) == 232, "gs_metric_counts.divergent_branches is at 232");
+_Static_assert(offsetof(gs_metric_counts, instructions) == 240, "gs_metric_counts.instructions is at 240");
+_Static_assert(offsetof(gs_metric_counts, integer_instructions) == 248, "gs_metric_counts.integer_instructions is at 248");
+_Static_assert(offsetof(gs_metric_counts, float_instructions) == 256, "gs_metric_counts.float_instructions is at 256");
+_Static_assert(offsetof(gs_metric_counts, memory_instructions) == 264, "gs_metric_counts.memory_instructions is at 264");
+_Static_assert(offsetof(gs_metric_counts, control_instructions) == 272, "gs_metric_counts.control_instructions is at 272");
+_Static_assert(offsetof(gs_metric_counts, flops) == 280, "gs_metric_counts.flops is at 280");
+_Static_assert(offsetof(gs_metric_counts, global_loaded) == 288, "gs_metric_counts.global_loaded is at 288");
+_Static_assert(offsetof(gs_metric_counts, global_stored) == 296, "gs_metric_counts.global_stored is at 296");
+_Static_assert(offsetof(gs_metric_counts, local_loaded) == 304, "gs_metric_counts.local_loaded is at 304");
+_Static_assert(offsetof(gs_metric_counts, local_stored) == 312, "gs_metric_counts.local_stored is at 312");
+_Static_assert(offsetof(gs_metric_counts, private_loaded) == 320, "gs_metric_counts.private_loaded is at 320");
+_Static_assert(offsetof(gs_metric_counts, private_stored) == 328, "gs_metric_counts.private_stored is at 328");
+_Static_assert(offsetof(gs_metric_counts, constant_loaded) == 336, "gs_metric_counts.constant_loaded is at 336");
+_Static_assert(offsetof(gs_metric_counts, uniform_bytes) == 344, "gs_metric_counts.uniform_bytes is at 344");
+_Static_assert(offsetof(gs_metric_counts, consecutive_bytes) == 352, "gs_metric_counts.consecutive_bytes is at 352");
+_Static_assert(offsetof(gs_metric_counts, strided_bytes) == 360, "gs_metric_counts.strided_bytes is at 360");
+_Static_assert(offsetof(gs_metric_counts, gathered_bytes) == 368, "gs_metric_counts.gathered_bytes is at 368");
+_Static_assert(offsetof(gs_metric_counts, atomics) == 376, "gs_metric_counts.atomics is at 376");
+_Static_assert(offsetof(gs_metric_counts, barriers) == 384, "gs_metric_counts.barriers is at 384");
+_Static_assert(offsetof(gs_metric_counts, branches) == 392, "gs_metric_counts.branches is at 392");
 
 /* The head of a raw report; the counts of its group follow. */
 typedef struct gs_metric_report {

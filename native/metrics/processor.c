@@ -1,16 +1,13 @@
-/* Each thread opens its own counters when it first works while a group is active; they are closed with the last group. A counter that had to
- * share the hardware with others ran only for a part of the time: its difference is scaled by that part. */
+/* Each thread opens its own counters when it first works while a group is active; they are closed with the last group. */
 #include "metrics/processor.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "abi/abi.h"
+#include "metrics/perf.h"
 #include "threads/lock.h"
 
 typedef struct event {
@@ -18,6 +15,9 @@ typedef struct event {
     uint64_t config;
     bool of_kernel; /* it happens in the kernel, and so needs the right to look there */
 } event;
+
+#define TLB_READ_MISSES(tlb) \
+    (PERF_COUNT_HW_CACHE_##tlb | PERF_COUNT_HW_CACHE_OP_READ << 8 | PERF_COUNT_HW_CACHE_RESULT_MISS << 16)
 
 /* In the order of gs_metric_counts, from `cycles` on. */
 static const event events[] = {
@@ -27,6 +27,8 @@ static const event events[] = {
     {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, false},
     {PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, false},
     {PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, false},
+    {PERF_TYPE_HW_CACHE, TLB_READ_MISSES(DTLB), false},
+    {PERF_TYPE_HW_CACHE, TLB_READ_MISSES(ITLB), false},
     {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, false},
     {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, true},
     {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, true},
@@ -37,10 +39,6 @@ _Static_assert(FIRST + EVENTS == offsetof(gs_metric_counts, counted_kernels) / s
 
 _Atomic uint32_t gs_active_processor_groups;
 
-typedef struct reading {
-    uint64_t value, enabled, running;
-} reading;
-
 /* Those of a thread. */
 typedef struct counters {
     struct counters *next, **link; /* in the list of all */
@@ -48,7 +46,7 @@ typedef struct counters {
     pid_t pid; /* 0: not open; a forked child opens its own */
     bool has_begun;
     int fds[EVENTS];
-    reading before[EVENTS];
+    gs_perf_reading before[EVENTS];
 } counters;
 
 GS_STATIC_LOCK(lock, GS_SHORT_LOCK)
@@ -60,15 +58,10 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* A descriptor, or -1. What happens in the kernel is not counted for others than `of_kernel`, so that the numbers do not
  * depend on who runs the program. */
 static int open_event(const event *wanted) {
-    struct perf_event_attr attributes;
-    memset(&attributes, 0, sizeof attributes);
-    attributes.size = sizeof attributes;
-    attributes.type = wanted->type;
-    attributes.config = wanted->config;
+    struct perf_event_attr attributes = gs_perf_attributes(wanted->type, wanted->config);
     attributes.exclude_kernel = !wanted->of_kernel;
     attributes.exclude_hv = 1;
-    attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-    return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    return gs_perf_open(&attributes, 0, -1);
 }
 
 /* Which events this process may count, as bits; and the error of the first one, or 0. */
@@ -139,10 +132,6 @@ static counters *counters_here(void) {
     return mine;
 }
 
-static bool read_counter(int fd, reading *found) {
-    return fd >= 0 && read(fd, found, sizeof *found) == sizeof *found;
-}
-
 void gs_processor_begin(void) {
     counters *here = counters_here();
     if (here == NULL)
@@ -155,17 +144,10 @@ void gs_processor_begin(void) {
             here->fds[each] = open_event(&events[each]);
     }
     for (int each = 0; each < EVENTS; each++)
-        if (!read_counter(here->fds[each], &here->before[each]))
-            here->before[each] = (reading){0};
+        if (!gs_perf_read(here->fds[each], &here->before[each]))
+            here->before[each] = (gs_perf_reading){0};
     here->has_begun = true;
     gs_unlock(&here->lock);
-}
-
-/* How much a counter has counted meanwhile. */
-static uint64_t difference(const reading *now, const reading *before) {
-    double value = (double)(now->value - before->value);
-    uint64_t enabled = now->enabled - before->enabled, running = now->running - before->running;
-    return (uint64_t)(running > 0 && running < enabled ? value * (double)enabled / (double)running : value);
 }
 
 void gs_processor_end(gs_queue_counts *counts) {
@@ -173,11 +155,11 @@ void gs_processor_end(gs_queue_counts *counts) {
     if (here == NULL)
         return;
     uint64_t found[EVENTS] = {0};
-    reading now;
+    gs_perf_reading now;
     gs_lock(&here->lock);
     for (int each = 0; each < EVENTS && here->has_begun; each++)
-        if (read_counter(here->fds[each], &now))
-            found[each] = difference(&now, &here->before[each]);
+        if (gs_perf_read(here->fds[each], &now))
+            found[each] = (uint64_t)gs_perf_difference(&now, &here->before[each]);
     here->has_begun = false;
     gs_unlock(&here->lock);
     for (int each = 0; each < EVENTS; each++)

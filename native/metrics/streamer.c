@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "metrics/package.h"
 #include "objects/event.h"
 #include "objects/list.h"
 #include "runtime/activity.h"
@@ -36,6 +37,7 @@ typedef struct gs_sampler {
     bool has_dropped;
     uint32_t part_count;
     const gs_device_activity *parts[MOST_PARTS]; /* of the device and its sub-devices */
+    gs_package_readings *package; /* open counters of the machine, or NULL: the group has none of those */
     gs_metric_counts last;
     uint64_t report_words;
     uint64_t *ring;
@@ -49,6 +51,8 @@ static void look(const gs_sampler *sampler, gs_metric_counts *counts) {
     counts->busy_time = 0;
     for (uint32_t each = 0; each < sampler->part_count; each++)
         counts->busy_time += gs_activity_busy(sampler->parts[each]);
+    if (sampler->package != NULL)
+        gs_package_read(sampler->package, counts);
 }
 
 /* The next place in the ring, for a report. */
@@ -139,6 +143,7 @@ static void free_sampler(gs_sampler *sampler) {
         gs_object_drop(sampler->event);
     pthread_cond_destroy(&sampler->changed);
     gs_mutex_close(&sampler->lock);
+    gs_package_close(sampler->package);
     free(sampler->ring);
     free(sampler);
 }
@@ -157,7 +162,11 @@ static gs_sampler *make_sampler(gs_metric_group *group, gs_event *event, const z
         return NULL;
     sampler->report_words = gs_metric_report_bytes(group) / sizeof(uint64_t);
     sampler->ring = malloc(MOST_REPORTS * sampler->report_words * sizeof(uint64_t));
-    if (sampler->ring == NULL) {
+    if (group->domain == GS_METRICS_OF_PACKAGE)
+        sampler->package = gs_package_open(group->device);
+    if (sampler->ring == NULL || (group->domain == GS_METRICS_OF_PACKAGE && sampler->package == NULL)) {
+        gs_package_close(sampler->package);
+        free(sampler->ring);
         free(sampler);
         return NULL;
     }

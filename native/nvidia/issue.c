@@ -4,8 +4,10 @@
 
 #include "check/host/host.h"
 #include "faults/lost_context.h"
+#include "metrics/counts.h"
 #include "nvidia/stream.h"
 #include "objects/external_semaphore.h"
+#include "runtime/activity.h"
 
 static void add(gs_queue *queue, gs_stream *stream, const gs_pending *described) {
     gs_pending *made = malloc(sizeof *made);
@@ -88,12 +90,16 @@ static bool needs_nobody(gs_queue *queue, const gs_stream *stream, const gs_comm
 /* So many commands that nobody waits for are told of together. */
 enum { MOST_UNMARKED = 64 };
 
+/* Whether metrics count what a queue does: then each command is timed, and none is part of a graph. */
+static bool is_counted_now(const gs_queue *queue) { return gs_metrics_are_active() && queue->device->counts != NULL; }
+
 /* Executes a command that is no run of buffers, as far as somebody else does not have to. */
 static void issue(gs_queue *queue, gs_stream *stream, gs_command *command, uint64_t base, gs_command *last_of,
                   gs_command *submitted) {
     gs_pending described = {.command = command, .last_of = last_of, .submitted = submitted, .base = base};
     const bool on_host = gs_gpu_works_on_host(stream->gpu, command);
-    const bool timed = command->signal != NULL && command->signal->timestamps;
+    const bool is_counted = !on_host && is_counted_now(queue);
+    const bool timed = is_counted || (command->signal != NULL && command->signal->timestamps);
     const bool at_once = !on_host && needs_nobody(queue, stream, command);
     if (!at_once && (on_host || !gs_command_targets_are_reached(command) || gs_engines_are_paused()))
         gs_stream_drain(queue, stream); /* it may wait for what is under way here */
@@ -110,7 +116,10 @@ static void issue(gs_queue *queue, gs_stream *stream, gs_command *command, uint6
     if (timed)
         gs_stream_set_anchor(stream);
     described.start = record(stream, timed);
+    described.is_counted = is_counted;
+    gs_activity_begin((gs_activity){.counts = is_counted ? gs_queue_counts_now(queue) : NULL});
     gs_cu_result result = gs_gpu_issue(stream->gpu, stream->stream, command);
+    gs_activity_end();
     described.end = record(stream, timed);
     gs_gate_leave();
     if (result != GS_CU_SUCCESS)
@@ -125,7 +134,7 @@ static void issue(gs_queue *queue, gs_stream *stream, gs_command *command, uint6
 /* A whole buffer of a run. */
 static bool issue_at_once(gs_queue *queue, gs_stream *stream, const gs_command *run, gs_command_buffer *buffer) {
     gs_cu_result result = GS_CU_SUCCESS;
-    if (!needs_nobody(queue, stream, run) || !gs_stream_launch_graph(stream, buffer, &result))
+    if (is_counted_now(queue) || !needs_nobody(queue, stream, run) || !gs_stream_launch_graph(stream, buffer, &result))
         return false;
     if (result != GS_CU_SUCCESS)
         gs_stream_lose(queue, stream, result, buffer->first);
@@ -240,7 +249,8 @@ static bool run_returns_at_once(gs_queue *queue, const gs_command *run) {
     if (!gs_command_is_unhindered(run))
         return false;
     for (uint32_t each = 0; each < run->run.count; each++)
-        if (!gs_gpu_has_graph(gpu, run->run.runs[each].buffer) && !buffer_returns_at_once(gpu, run->run.runs[each].buffer))
+        if ((is_counted_now(queue) || !gs_gpu_has_graph(gpu, run->run.runs[each].buffer)) &&
+            !buffer_returns_at_once(gpu, run->run.runs[each].buffer))
             return false;
     return true;
 }

@@ -5,7 +5,9 @@
 
 #include "images/image.h"
 #include "memory/crossing.h"
+#include "metrics/counts.h"
 #include "nvidia/gpu.h"
+#include "runtime/activity.h"
 
 enum { MOST_PARAMETER_BYTES = 4096, CU_ERROR_INVALID_VALUE = 1, CU_ERROR_NOT_SUPPORTED = 801 };
 
@@ -165,6 +167,15 @@ static gs_cu_result read_words(gs_cu_stream stream, uint32_t *words, const void 
                                    : result;
 }
 
+static void count_launch(const gs_dispatch *dispatch) {
+    gs_queue_counts *counts = gs_activity_current().counts;
+    uint64_t groups = dispatch->group_counts[0] * dispatch->group_counts[1] * dispatch->group_counts[2];
+    const uint32_t *size = dispatch->group_size;
+    GS_COUNT(counts, kernels, 1);
+    GS_COUNT(counts, groups, groups);
+    GS_COUNT(counts, items, groups * size[0] * size[1] * size[2]);
+}
+
 static gs_cu_result launch_one(gs_gpu *gpu, gs_cu_stream stream, const gs_launch *launch) {
     gs_dispatch dispatch = launch->dispatch;
     const gs_gpu_code *code = launch->code->gpu;
@@ -184,6 +195,7 @@ static gs_cu_result launch_one(gs_gpu *gpu, gs_cu_stream stream, const gs_launch
         return GS_CU_SUCCESS;
     if (code == NULL || code->generation != gpu->generation || code->parameter_bytes > sizeof parameters)
         return CU_ERROR_INVALID_VALUE; /* code of another device, or of a context that is gone */
+    count_launch(&dispatch);
     memset(parameters, 0, code->parameter_bytes);
     gs_cu_result result = place_arguments(gpu, launch, parameters);
     if (result != GS_CU_SUCCESS)

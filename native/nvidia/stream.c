@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "faults/lost_context.h"
+#include "metrics/counts.h"
 
 /* --- Life ------------------------------------------------------------------------------------------------ */
 
@@ -148,6 +149,8 @@ void gs_stream_finish(gs_queue *queue, gs_stream *stream, gs_pending *done) {
             interval = time_command(stream, done);
             anchor_at(stream, done, interval.end);
         }
+        if (done->is_counted && !gs_context_is_lost(queue->context))
+            gs_count_command(gs_queue_counts_now(queue), done->command, done->end != NULL ? interval.end - interval.start : 0);
         gs_command_end(queue, done->command, done->base, done->last_of, interval);
     }
     if (done->submitted != NULL)

@@ -16,6 +16,7 @@ typedef struct gs_pending {
     uint64_t base;
     uint64_t begun; /* of a run of buffers */
     bool is_run, run_has_retired;
+    bool is_counted; /* for metrics */
     bool is_marked; /* the stream will write `mark` behind it */
     uint32_t mark;
     gs_cu_event start, end; /* of a command with timestamps, else NULL */

@@ -61,6 +61,10 @@ bool gs_gpu_works_on_host(const gs_gpu *gpu, const gs_command *command) {
     case GS_HOST_FUNCTION:
     case GS_SIGNAL_SEMAPHORES:
     case GS_WAIT_SEMAPHORES:
+    case GS_BEGIN_METRIC_QUERY:
+    case GS_END_METRIC_QUERY:
+    case GS_MARK_METRICS:
+    case GS_MARK_GROUP:
         return true;
     default:
         return false;

@@ -80,9 +80,10 @@ METRIC_SOURCES = (
     "processor",
     "commands",
     "workers",
+    "package",
 )
 """What counts for a metric group, which is its domain, too: the driver, compiled code, or the
-system; or what tracers hear of.
+system; what tracers hear of; or the machine.
 """
 TRACE_KINDS = (
     "trace_begin",
@@ -784,12 +785,18 @@ class MetricCounts(ctypes.Structure):
     wait_time: int
     compiled: int
     compile_time: int
+    package_energy: int
+    memory_energy: int
+    memory_read: int
+    memory_written: int
     cycles: int
     cpu_instructions: int
     cache_references: int
     cache_misses: int
     cpu_branches: int
     branch_misses: int
+    data_tlb_misses: int
+    instruction_tlb_misses: int
     page_faults: int
     context_switches: int
     migrations: int
@@ -829,12 +836,18 @@ class MetricCounts(ctypes.Structure):
         ("wait_time", ctypes.c_uint64),
         ("compiled", ctypes.c_uint64),
         ("compile_time", ctypes.c_uint64),
+        ("package_energy", ctypes.c_uint64),
+        ("memory_energy", ctypes.c_uint64),
+        ("memory_read", ctypes.c_uint64),
+        ("memory_written", ctypes.c_uint64),
         ("cycles", ctypes.c_uint64),
         ("cpu_instructions", ctypes.c_uint64),
         ("cache_references", ctypes.c_uint64),
         ("cache_misses", ctypes.c_uint64),
         ("cpu_branches", ctypes.c_uint64),
         ("branch_misses", ctypes.c_uint64),
+        ("data_tlb_misses", ctypes.c_uint64),
+        ("instruction_tlb_misses", ctypes.c_uint64),
         ("page_faults", ctypes.c_uint64),
         ("context_switches", ctypes.c_uint64),
         ("migrations", ctypes.c_uint64),
@@ -864,7 +877,7 @@ class MetricCounts(ctypes.Structure):
     )
 
 
-assert ctypes.sizeof(MetricCounts) == 352
+assert ctypes.sizeof(MetricCounts) == 400
 
 
 class MetricReport(ctypes.Structure):

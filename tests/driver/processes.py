@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -32,7 +33,9 @@ def say(*words):
 """
 
 
-def start(program: str, *arguments: Any, pass_fds: Sequence[int] = ()) -> subprocess.Popen[str]:
+def start(
+    program: str, *arguments: Any, pass_fds: Sequence[int] = (), **environment: str
+) -> subprocess.Popen[str]:
     """Starts a Python program with IPC handles or words as its arguments."""
     code = PREPARE.format(path=IMPORT_PATH) + program
     words = [each if isinstance(each, str) else bytes(each).hex() for each in arguments]
@@ -43,6 +46,7 @@ def start(program: str, *arguments: Any, pass_fds: Sequence[int] = ()) -> subpro
         stderr=subprocess.PIPE,
         text=True,
         pass_fds=pass_fds,
+        env=os.environ | environment,
     )
 
 
@@ -53,9 +57,9 @@ def finished(child: subprocess.Popen[str], said: str = "") -> str:
     return output
 
 
-def run(program: str, *arguments: Any, pass_fds: Sequence[int] = ()) -> str:
+def run(program: str, *arguments: Any, pass_fds: Sequence[int] = (), **environment: str) -> str:
     """Runs a program to its end; what it printed."""
-    return finished(start(program, *arguments, pass_fds=pass_fds))
+    return finished(start(program, *arguments, pass_fds=pass_fds, **environment))
 
 
 def line(child: subprocess.Popen[str]) -> str:

@@ -59,7 +59,7 @@ def findings(fact: dict[str, Any]) -> Iterator[Finding]:
         text = f"{fact['name']}, {fact['cores']} threads, {fact['memory'] / 2**30:.1f} GiB"
         yield Finding(SECTION, f"device {fact['device']}", State.OK, text)
     elif "metrics" in fact:
-        yield from metrics.findings(SECTION, fact["metrics"])
+        yield from metrics.findings(SECTION, fact["metrics"], fact["package"])
     elif fact["wrong"]:
         text = f"{fact['wrong']} of {COUNT} numbers are wrong"
         yield Finding(SECTION, fact["kernel"], State.WRONG, text)
@@ -75,7 +75,8 @@ def main() -> None:
     devices = gs.devices()
     for number, device in enumerate(devices):
         say(device=number, name=device.name, cores=cores(device), memory=device.memory_bytes)
-    say(metrics=metrics.names_of(devices[0]))
+    kinds = {"metrics": metrics.PROCESSOR, "package": metrics.PACKAGE}
+    say(**{name: metrics.names_of(devices[0], kind) for name, kind in kinds.items()})
     with gs.Context(devices[0]) as context:
         try_kernel(context, "SPIR-V kernel", spirv=KERNEL.read_bytes())
         if has_opencl():

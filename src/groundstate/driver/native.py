@@ -77,6 +77,8 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_image_memory": (_P, (_P,)),
     "gs_metric_group_new": (_P, (_P, _U32, _U32, _U32, _U32)),
     "gs_processor_events": (_U32, (_P,)),
+    "gs_package_add_file": (_BOOL, (_P, _U32, ctypes.c_char_p, _U64)),
+    "gs_package_add_event": (_BOOL, (_P, _U32, _U32, _U64, _INT, ctypes.c_double)),
     "gs_metric_group_open": (_BOOL, (_P,)),
     "gs_metric_group_close": (None, (_P, _U32, _U32, _U32)),
     "gs_metric_tracer_sources": (_U32, (_P, _P)),
@@ -325,6 +327,19 @@ def processor_events() -> int:
     """Which events the system counts for this process, as bits: native/metrics/processor.c."""
     error = ctypes.c_int()
     return _call("gs_processor_events", ctypes.byref(error))
+
+
+def package_add_file(device: int, word: int, path: str, turn: int) -> bool:
+    """Adds a file with a number to a device's counters; device 0: whether it can be read."""
+    return bool(_call("gs_package_add_file", device or None, word, os.fsencode(path), turn))
+
+
+def package_add_event(
+    device: int, word: int, type_: int, config: int, cpu: int, scale: float
+) -> bool:
+    """The same for an event that the system counts on a CPU (perf_event_open)."""
+    facts = (type_, config, cpu, scale)
+    return bool(_call("gs_package_add_event", device or None, word, *facts))
 
 
 def metrics_are_used(device: int) -> bool:

@@ -1,6 +1,8 @@
 """Metric groups by name, and a bench that activates them."""
 
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -20,3 +22,13 @@ def metrics(
     bench = Metrics(driver, device, groups_of_device)
     yield bench
     bench.close()
+
+
+@pytest.fixture(scope="session")
+def counters(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A library that lets the system count everything."""
+    library = tmp_path_factory.mktemp("counters") / "counters.so"
+    source = Path(__file__).with_name("counters.c")
+    flags = ["-D_GNU_SOURCE", "-shared", "-fPIC"]
+    subprocess.run(["cc", *flags, source, "-o", library, "-ldl"], check=True)
+    return str(library)

@@ -1,12 +1,29 @@
 """What the system counts of workers: page faults always, cycles where the machine lets us."""
 
+import json
+
 import pytest
 
 from groundstate.driver.metrics import table
 from tests.driver.metrics.support import EVENT, TIME, Metrics, begin, calculate, data, end
+from tests.driver.processes import run
 from tests.driver.support import fill, finish
 
 BYTES = 1 << 25
+COUNTED_FILL = """
+import json
+from tests.driver.metrics.support import Metrics, begin, calculate, data, end
+metrics = Metrics(first_driver(), device.value, Metrics.find(device.value))
+group = metrics.active("Processor")
+query = metrics.query(metrics.query_pool(group))
+commands, memory = metrics.immediate(in_order=True), metrics.shared(64)
+begin(commands, query)
+fill(commands, memory, b"x", 64)
+end(commands, query)
+finish(commands)
+say(json.dumps(calculate(group, data(query))[0]))
+metrics.close()
+"""
 
 
 def test_pages_that_a_fill_touches_first_are_page_faults(metrics: Metrics) -> None:
@@ -27,13 +44,21 @@ def test_pages_that_a_fill_touches_first_are_page_faults(metrics: Metrics) -> No
         assert first["CpuInstructions"] > 0
 
 
+def test_counters_that_shared_the_hardware_are_scaled(counters: str) -> None:
+    found = json.loads(run(COUNTED_FILL, LD_PRELOAD=counters))
+    faults = found["PageFaults"]
+    assert faults > 0
+    assert found["CpuCycles"] == found["InstructionTlbMisses"] == 2 * faults
+    assert found["CpuInstructions"] == found["DataTlbMisses"] == 4 * faults
+
+
 def test_groups_have_only_what_the_system_counts() -> None:
     assert table.processor_groups(0) == ()
-    time_based, event_based = table.processor_groups(0b1000001)
+    time_based, event_based = table.processor_groups(0b100000001)
     names = [each.name for each in event_based.metrics]
     assert names == ["GpuTime", "QueryBeginTime", "ReportTime", "CpuCycles", "PageFaults"]
     assert (time_based.sampling, event_based.sampling) == (TIME, EVENT)
-    assert table.events_of(names) == 0b1000001
+    assert table.events_of(names) == 0b100000001
 
 
 def test_each_event_has_a_word_and_a_metric() -> None:

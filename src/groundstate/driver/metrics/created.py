@@ -27,14 +27,12 @@ from groundstate.driver.metrics.programmable import (
 )
 from groundstate.driver.metrics.table import (
     EVENT,
-    GROUPS,
     MARKER,
-    PROCESSOR_EVENTS,
     TIME,
     TIMES,
     Group,
     Metric,
-    processor_groups,
+    groups_anywhere,
 )
 from groundstate.driver.platform import Device
 
@@ -48,7 +46,7 @@ _members: dict[int, list[int]] = {}
 
 def _words(source: int, sampling: int) -> tuple[str, str]:
     """The words that a group's reports begin and end with: those of the driver's own groups."""
-    for group in (*GROUPS, *processor_groups((1 << len(PROCESSOR_EVENTS)) - 1)):
+    for group in groups_anywhere():
         if group.domain == source and sampling & EVENT <= group.sampling & EVENT:
             return group.first, group.last
     raise ValueError(source)

@@ -14,11 +14,14 @@ from groundstate.driver.metrics.created import group_of
 from groundstate.driver.metrics.groups import groups
 from groundstate.driver.metrics.programmable import by_name, check_values, made_of
 from groundstate.driver.metrics.table import (
+    GPU_GROUPS,
     GROUPS,
     NAMES,
     Group,
     Metric,
     events_of,
+    package_groups,
+    package_words_of,
     processor_groups,
 )
 from groundstate.driver.metrics.values import calculate_sets, check_size, report_bytes
@@ -125,10 +128,16 @@ def _metric(domain: int, name: str, programmable: str, values: list[int]) -> Met
     return made_of(found, wanted, str(name), "")
 
 
+def _groups_with(names: list[str]) -> tuple[Group, ...]:
+    """The driver's groups on a machine that counts for these metrics."""
+    machine = package_groups(package_words_of(names))
+    return (*GROUPS, *GPU_GROUPS, *processor_groups(events_of(names)), *machine)
+
+
 def _group_of(head: bytes) -> Group:
     """The group that exported data name. What they say is compared and never trusted."""
     said = _said(head)
-    known = (*GROUPS, *processor_groups(events_of(_metrics(said))))
+    known = _groups_with(_metrics(said))
     created = _created(said)
     for group in (*known, created) if created else known:
         if _head(group) == head:

@@ -20,7 +20,16 @@ from groundstate.driver.api import (
     write_text,
     write_u32,
 )
-from groundstate.driver.metrics.table import GROUPS, TIME, Group, Metric, processor_groups
+from groundstate.driver.metrics import package
+from groundstate.driver.metrics.table import (
+    GPU_GROUPS,
+    GROUPS,
+    TIME,
+    Group,
+    Metric,
+    package_groups,
+    processor_groups,
+)
 from groundstate.driver.metrics.traces import COMMANDS, TRACES
 from groundstate.driver.platform import Device
 
@@ -49,13 +58,14 @@ def _list(device: Device) -> tuple[int, ...]:
     """The handles of a device's groups, made when somebody first asks. They stay."""
     with _lock:
         if device.handle not in _of_device:
-            known = known_groups() if device.gpu is None else ()
+            known = known_groups(device) if device.gpu is None else GPU_GROUPS
             _of_device[device.handle] = tuple(_add(device, group) for group in known)
         return _of_device[device.handle]
 
 
-def known_groups() -> list[Group]:
-    found = (*GROUPS, *processor_groups(native.processor_events()))
+def known_groups(device: Device) -> list[Group]:
+    machine = package_groups(package.words(device))
+    found = (*GROUPS, *processor_groups(native.processor_events()), *machine)
     return [*sorted(found, key=lambda group: group.sampling != TIME), *TRACES]
 
 

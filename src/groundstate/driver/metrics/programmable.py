@@ -30,12 +30,10 @@ from groundstate.driver.api import (
 )
 from groundstate.driver.metrics.groups import all_metrics, known_groups
 from groundstate.driver.metrics.table import (
-    GROUPS,
-    PROCESSOR_EVENTS,
     Group,
     Metric,
     Report,
-    processor_groups,
+    groups_anywhere,
 )
 from groundstate.driver.platform import Device
 
@@ -126,8 +124,7 @@ def programmables_of(groups: Sequence[Group]) -> Iterator[Programmable]:
 @cache
 def by_name() -> dict[str, Programmable]:
     """All of them, on whichever machine, for exported data."""
-    groups = (*GROUPS, *processor_groups((1 << len(PROCESSOR_EVENTS)) - 1))
-    return {each.metric.name: each for each in programmables_of(groups)}
+    return {each.metric.name: each for each in programmables_of(groups_anywhere())}
 
 
 # --- Metrics --------------------------------------------------------------------------------------
@@ -198,7 +195,7 @@ created_metrics: dict[int, Created] = {}
 def _list(device: Device) -> tuple[int, ...]:
     with _lock:
         if device.handle not in _of_device:
-            known = list(programmables_of(known_groups())) if device.gpu is None else []
+            known = list(programmables_of(known_groups(device))) if device.gpu is None else []
             made = {native.object_new("zet_metric_programmable_exp_handle_t"): one for one in known}
             _programmables.update((handle, (one, device)) for handle, one in made.items())
             _of_device[device.handle] = tuple(made)

@@ -5,7 +5,7 @@ docs/reference/metrics.md is for people who read the values.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from groundstate import zet
@@ -69,7 +69,7 @@ class Group(NamedTuple):
         return first, last - first + 1
 
 
-OF_DEVICE, OF_CODE, OF_PROCESSOR, OF_COMMANDS, OF_WORKERS = range(len(METRIC_SOURCES))
+OF_DEVICE, OF_CODE, OF_PROCESSOR, OF_COMMANDS, OF_WORKERS, OF_PACKAGE = range(len(METRIC_SOURCES))
 """The domains."""
 NAMES = tuple(MetricCounts.__annotations__)
 """Of the words that are counted, in their order."""
@@ -311,6 +311,12 @@ PROCESSOR_EVENTS = (
     ("CacheMisses", "Those that had to go to memory.", "cache_misses"),
     ("CpuBranches", "Branches of the CPU.", "cpu_branches"),
     ("CpuBranchMisses", "Those that were predicted wrongly.", "branch_misses"),
+    ("DataTlbMisses", "Loads whose page the data TLB did not have.", "data_tlb_misses"),
+    (
+        "InstructionTlbMisses",
+        "Fetches of instructions whose page the TLB did not have.",
+        "instruction_tlb_misses",
+    ),
     ("PageFaults", "Pages that were touched for the first time, or came back.", "page_faults"),
     ("ContextSwitches", "How often threads had to let others run.", "context_switches"),
     ("CpuMigrations", "How often threads went to another CPU.", "migrations"),
@@ -337,3 +343,101 @@ def processor_groups(events: int) -> tuple[Group, ...]:
 def events_of(names: list[str]) -> int:
     """The events whose metrics are among these."""
     return sum(1 << number for number, each in enumerate(PROCESSOR_EVENTS) if each[0] in names)
+
+
+PACKAGE = (
+    "What the packages that the device's CPUs are in count of themselves, whoever works: energy, "
+    "and what moves between them and memory."
+)
+PACKAGE_WORDS = ("package_energy", "memory_energy", "memory_read", "memory_written")
+"""In the order of `gs_metric_counts`."""
+_MICROJOULES_IN_NANOSECOND = 1000
+"""Watts in a microjoule in a nanosecond."""
+
+
+def _power(word: str) -> Callable[[Report], float]:
+    in_nanosecond = _in_nanosecond(word)
+    return lambda report: in_nanosecond(report) * _MICROJOULES_IN_NANOSECOND
+
+
+def _of_package(
+    name: str, about: str, word: str, units: str, rate: tuple[str, str, str]
+) -> tuple[Metric, Metric]:
+    """A count, and the same in time."""
+    name_of_rate, about_rate, units_of_rate = rate
+    value = _power(word) if units_of_rate == "W" else _in_nanosecond(word)
+    type_ = zet.ZET_METRIC_TYPE_THROUGHPUT
+    facts = (name_of_rate, about_rate, units_of_rate, value, "Package", type_, _FLOAT)
+    return _count(name, about, word, units, "Package"), Metric(*facts)
+
+
+_PACKAGE_METRICS = {
+    "package_energy": _of_package(
+        "PackageEnergy",
+        "Energy that the packages used.",
+        "package_energy",
+        "uJ",
+        ("PackagePower", "The same in time: their mean power.", "W"),
+    ),
+    "memory_energy": _of_package(
+        "MemoryEnergy",
+        "Energy that the memory of the packages used.",
+        "memory_energy",
+        "uJ",
+        ("MemoryPower", "The same in time: its mean power.", "W"),
+    ),
+    "memory_read": _of_package(
+        "MemoryBytesRead",
+        "Bytes that memory controllers read.",
+        "memory_read",
+        "bytes",
+        ("MemoryReadBandwidth", "The same in time.", "GB/s"),
+    ),
+    "memory_written": _of_package(
+        "MemoryBytesWritten",
+        "Bytes that memory controllers wrote.",
+        "memory_written",
+        "bytes",
+        ("MemoryWriteBandwidth", "The same in time.", "GB/s"),
+    ),
+}
+
+
+def package_groups(words: Collection[str]) -> tuple[Group, ...]:
+    """The group of what packages count of themselves: words that they do not count are not in it.
+
+    It is for streamers only, because nothing says for which queue a package works.
+    """
+    metrics = [each for word in PACKAGE_WORDS if word in words for each in _PACKAGE_METRICS[word]]
+    if not metrics:
+        return ()
+    facts = (OF_PACKAGE, PACKAGE_WORDS[0], PACKAGE_WORDS[-1])
+    return (Group("Package", PACKAGE, TIME, *facts, (*TIMES, MARKER, *metrics)),)
+
+
+def package_words_of(names: Collection[str]) -> list[str]:
+    """The words whose metrics are among these."""
+    return [word for word, metrics in _PACKAGE_METRICS.items() if metrics[0].name in names]
+
+
+GPU_WORK = "What the driver gives to the GPU: kernels, copies, and how long they take."
+_OF_GPU = tuple(each for each in _WORK if each.word and each.word not in ("busy_time", "wait_time"))
+GPU_GROUPS = (
+    Group(
+        "ComputeBasic",
+        GPU_WORK,
+        TIME,
+        OF_DEVICE,
+        "kernels",
+        "copy_time",
+        (*TIMES, MARKER, *_OF_GPU),
+    ),
+    Group("ComputeBasic", GPU_WORK, EVENT, OF_DEVICE, "kernels", "copy_time", (*TIMES, *_OF_GPU)),
+)
+"""Those of NVIDIA GPUs."""
+
+
+def groups_anywhere() -> tuple[Group, ...]:
+    """The groups of a machine that counts everything."""
+    processor = processor_groups((1 << len(PROCESSOR_EVENTS)) - 1)
+    return (*GROUPS, *processor, *package_groups(PACKAGE_WORDS))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from groundstate import zes
@@ -178,13 +178,14 @@ def _constraints(files: Files, zone: str) -> list[Constraint]:
     return found
 
 
-def powers(files: Files, places: Places) -> list[PowerDomain]:
+def zones(files: Files, places: Places) -> Iterator[tuple[str, int, Place | None]]:
     """The zones of the packages that the device has CPUs in, and that of the whole machine.
+
+    With the folder of each, what it is, and its package.
 
     The kernel offers the same zones twice on some laptops, through registers and through memory
     (intel-rapl-mmio); only the first are taken.
     """
-    found: list[PowerDomain] = []
     for name in files.names(_POWERCAP, r"intel-rapl:\d+(:\d+)?"):
         zone = f"{_POWERCAP}/{name}"
         kind = files.text(f"{zone}/name") or ""
@@ -192,11 +193,14 @@ def powers(files: Files, places: Places) -> list[PowerDomain]:
         if domain is None or not files.exists(f"{zone}/energy_uj"):
             continue
         if domain == zes.ZES_POWER_DOMAIN_CARD:
-            found.append(CpuPower(files, zone, domain, None))
+            yield zone, domain, None
             continue
         parent = name if name.count(":") == 1 else name.rpartition(":")[0]
         package = re.match(r"package-(\d+)", files.text(f"{_POWERCAP}/{parent}/name") or "")
         place = places.package(int(package[1])) if package else None
         if place is not None:
-            found.append(CpuPower(files, zone, domain, place))
-    return found
+            yield zone, domain, place
+
+
+def powers(files: Files, places: Places) -> list[PowerDomain]:
+    return [CpuPower(files, *facts) for facts in zones(files, places)]

@@ -144,6 +144,12 @@ class Files:
         except ValueError:
             return None
 
+    def package_of(self, cpu: int) -> int:
+        """The number of the package that a CPU is in."""
+        # Where the kernel does not know, on some Arm machines, it says -1.
+        path = f"sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id"
+        return max(0, self.number(path) or 0)
+
     def names(self, folder: str, pattern: str = ".*") -> list[str]:
         """What a folder holds and a pattern matches in full, numbers in their order."""
         try:

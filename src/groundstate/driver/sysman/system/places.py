@@ -28,17 +28,12 @@ class Places:
         self, files: Files, cpus: Sequence[int], subdevices: Sequence[Sequence[int]] = ()
     ) -> None:
         self._files = files
-        self._package_of = {cpu: self._read_package(cpu) for cpu in cpus}
+        self._package_of = {cpu: files.package_of(cpu) for cpu in cpus}
         self._subdevices = [tuple(each) for each in subdevices]
         self.packages = tuple(
             Place(package, self._cpus_in(cpus, package), self._only_subdevice(package))
             for package in sorted(set(self._package_of.values()))
         )
-
-    def _read_package(self, cpu: int) -> int:
-        # Where the kernel does not know, on some Arm machines, it says -1.
-        path = f"sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id"
-        return max(0, self._files.number(path) or 0)
 
     def _cpus_in(self, cpus: Sequence[int], package: int) -> tuple[int, ...]:
         return tuple(sorted(cpu for cpu in cpus if self._package_of.get(cpu) == package))
