@@ -7,6 +7,7 @@ native/check/races.c and group_checks.c write the records.
 from __future__ import annotations
 
 from groundstate.compiler.light_dataclass import replace
+from groundstate.excerpt import of_other
 from groundstate.findings import Finding
 from groundstate.native_layouts import (
     ACCESS_ATOMIC,
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from groundstate.driver.module import EntryPoint
-    from groundstate.excerpt import Place
     from groundstate.native_layouts import LaunchReports, ReportRecord, SiteReports
 
 CHECKERS = frozenset(("races", "sync"))
@@ -108,7 +108,7 @@ def _race(
     )
     who, whose = _who(site, item), _who(other, its)
     places = places_of(entry_point, site, f"{_access(site)} by {who}")
-    places += _second(
+    places += of_other(
         places_of(entry_point, other, f"{_access(other)} by {whose}"),
         f"{whose}, group {_shown(its_group)}",
     )
@@ -131,11 +131,6 @@ def _race(
 
 def _who(site: dict[str, Any], item: Item) -> str:
     return "the whole group" if site.get("is_copy") else f"work-item {_shown(item)}"
-
-
-def _second(places: list[Place], beside: str) -> list[Place]:
-    """The places of the other party, of which the first says who it is."""
-    return [replace(places[0], beside=beside), *places[1:]] if places else []
 
 
 def _advice(memory: str, is_one_group: bool, site: dict[str, Any], other: dict[str, Any]) -> str:
@@ -173,7 +168,7 @@ def _divergent_barrier(
     notes = [f"{waiting} work-items wait here, the first is {_shown(item)}"]
     if place:
         title = "work-items of a group wait at different barriers"
-        places += _second(
+        places += of_other(
             places_of(entry_point, sites[place - 1], f"{elsewhere} wait here"),
             f"work-item {_shown(its)}",
         )

@@ -1,0 +1,73 @@
+"""The kinds of findings that there are, in the order of docs/reference/checks.md."""
+
+from __future__ import annotations
+
+_OF_ACCESSES = (
+    "out-of-bounds",
+    "use-after-free",
+    "null",
+    "wild",
+    "misaligned",
+    "expired-local",
+)
+
+KINDS = (
+    *(f"{what}-{access}" for what in _OF_ACCESSES for access in ("read", "write", "atomic")),
+    # Kernels
+    "uninitialised-branch",
+    "uninitialised-address",
+    "uninitialised-store",
+    "uninitialised-print",
+    "uninitialised-copy",
+    "out-of-range-image-read",
+    "out-of-range-image-write",
+    "race-in-local-memory",
+    "race-in-global-memory",
+    "race-between-commands",
+    "race-with-host",
+    "unawaited-copy",
+    "unknown-event",
+    "divergent-barrier",
+    "divergent-copy",
+    "divergent-sub-group-operation",
+    "inactive-shuffle-source",
+    "division-by-zero",
+    "signed-overflow",
+    "excessive-shift",
+    "out-of-range-conversion",
+    "nan-result",
+    "infinite-result",
+    "oversized-group",
+    "oversized-local-memory-use",
+    "unsupported-sub-group-size",
+    # Lives of objects and memory
+    "use-after-destroy",
+    "double-destroy",
+    "invalid-handle",
+    "destroy-while-in-use",
+    "destroy-before-children",
+    "double-free",
+    "invalid-free",
+    "free-while-in-use",
+    "device-memory-touched",
+    "leaked-object",
+    "leaked-allocation",
+    # Lists and launches
+    "append-to-closed-list",
+    "open-list-execution",
+    "list-reset-while-running",
+    "list-change-while-running",
+    "list-on-two-queues",
+    "short-argument",
+    "unset-argument",
+    "freed-memory-argument",
+    "foreign-memory-argument",
+    "wild-pointer-argument",
+    # Waits that nothing will end
+    "wait-without-signal",
+    "wait-for-open-list",
+    "wait-for-unexecuted-list",
+    "wait-for-discarded-list",
+    "wait-after-reset",
+    "deadlock",
+)
