@@ -45,6 +45,7 @@ CONSTANTS = (
                 ("SCATTERED", "each lane has an address of its own"),
                 ("WATCHED", "work-items of the launch may meet there"),
                 ("FENCED", "it is relaxed: what it releases is what a fence has released"),
+                ("IMAGE", "it is one of texels"),
             ),
             start=48,
         )
@@ -213,6 +214,8 @@ STRUCTS = (
             Field("shared", "uint64_t", "not just at the number of the work-item"),
             Field("rows", "uint64_t", "only at its number in rows, as long as an argument says"),
             Field("row_argument", "uint64_t", "which argument that is"),
+            Field("texels", "uint64_t", "images, only at its number along some axes"),
+            Field("texel_axes", "uint64_t", "how many these are, at least"),
         ),
     ),
     Struct(

@@ -52,12 +52,19 @@ static const uint64_t EVERYTHING = UINT64_MAX;
 
 static bool overlap(gs_bounds one, gs_bounds other) { return one.lower < other.upper && other.lower < one.upper; }
 
-/* The work-items of a launch along one axis have numbers of their own, if these have 32 bits. */
-static bool is_linear(const gs_dispatch *of) {
-    for (int axis = 1; axis < 3; axis++)
-        if (of->group_counts[axis] * of->group_size[axis] != 1)
+/* The work-items of a launch along some axes have numbers of their own, if these have 32 bits. */
+static bool is_along(const gs_dispatch *of, uint64_t axes) {
+    for (uint64_t axis = 0; axis < 3; axis++) {
+        uint64_t most = axis < axes ? INT32_MAX : 1;
+        if (of->group_counts[axis] > most / of->group_size[axis])
             return false;
-    return of->group_counts[0] <= INT32_MAX / of->group_size[0];
+    }
+    return true;
+}
+
+/* Along one axis; images along as many as they have. */
+static bool is_at_numbers(const gs_dispatch *of, const gs_shared_accesses *accesses, uint64_t arguments) {
+    return is_along(of, accesses->texels & arguments ? accesses->texel_axes : 1);
 }
 
 /* The same for a launch along two axes, in rows whose length an argument says. */
@@ -86,7 +93,7 @@ static uint64_t watched_arguments(const gs_dispatch *dispatch, const gs_code *co
         for (uint32_t other = 0; other < code->entry_point->argument_count && other < 63; other++)
             if (used >> other & 1 && overlap(dispatch->bounds[each], dispatch->bounds[other]))
                 same |= UINT64_C(1) << other;
-        bool is_at_number = of->rows & same ? is_in_rows(dispatch, code) : is_linear(dispatch);
+        bool is_at_number = of->rows & same ? is_in_rows(dispatch, code) : is_at_numbers(dispatch, of, same);
         bool is_own = is_at_number && same == UINT64_C(1) << each && !(of->shared & same) && !(used & OTHERS);
         if (of->written & same && !is_own)
             watched |= UINT64_C(1) << each;
@@ -182,7 +189,7 @@ void gs_group_begin(const gs_dispatch *dispatch, uint64_t group, uint64_t shape,
     here->run = checks->first_run + (uint32_t)(group % checks->run_count);
     here->items = (uint32_t)shape;
     here->subgroup_size = (uint32_t)(shape >> 32);
-    here->tick = here->since[GS_LOCAL_SPACE] = here->since[GS_GLOBAL_SPACE] = 1;
+    here->tick = here->since[GS_LOCAL_SPACE] = here->since[GS_GLOBAL_SPACE] = here->since[GS_IMAGE_SPACE] = 1;
     here->has_subgroup_barriers = here->has_acquired = false;
     memset(here->has_fenced, 0, sizeof here->has_fenced);
     memset(here->fenced, 0, sizeof here->fenced);
@@ -238,7 +245,7 @@ void gs_barrier_arrive(uint64_t first_item, uint64_t lanes, uint64_t info) {
     uint32_t site = info & 0xffff;
     here->is_divergent |= here->waiting > 0 && site != here->first_site;
     here->first_site = here->waiting > 0 ? here->first_site : site;
-    uint32_t fences = info >> 16 & 3; /* flags that not all give order nothing */
+    uint32_t fences = info >> 16 & ((1u << GS_SPACES) - 1); /* flags that not all give order nothing */
     here->pending_fences = here->waiting > 0 ? here->pending_fences & fences : fences;
     here->waiting += (uint32_t)(lanes < left ? lanes : left);
     here->vector_lanes = (uint32_t)lanes;

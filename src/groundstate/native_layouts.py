@@ -53,6 +53,8 @@ ACCESS_WATCHED = 0x200000000000000
 """Work-items of the launch may meet there."""
 ACCESS_FENCED = 0x400000000000000
 """It is relaxed: what it releases is what a fence has released."""
+ACCESS_IMAGE = 0x800000000000000
+"""It is one of texels."""
 IPC_MAGIC = 1196644912
 """The second word of an IPC handle is this and what the handle leads to: GSZ0."""
 IPC_MEMORY = 1
@@ -265,16 +267,20 @@ class SharedAccesses(ctypes.Structure):
     shared: int
     rows: int
     row_argument: int
+    texels: int
+    texel_axes: int
     _fields_ = (
         ("read", ctypes.c_uint64),
         ("written", ctypes.c_uint64),
         ("shared", ctypes.c_uint64),
         ("rows", ctypes.c_uint64),
         ("row_argument", ctypes.c_uint64),
+        ("texels", ctypes.c_uint64),
+        ("texel_axes", ctypes.c_uint64),
     )
 
 
-assert ctypes.sizeof(SharedAccesses) == 40
+assert ctypes.sizeof(SharedAccesses) == 56
 
 
 class ShadowAccesses(ctypes.Structure):
@@ -698,7 +704,7 @@ class CodeDescription(ctypes.Structure):
     )
 
 
-assert ctypes.sizeof(CodeDescription) == 184
+assert ctypes.sizeof(CodeDescription) == 200
 
 
 class AllocationFacts(ctypes.Structure):

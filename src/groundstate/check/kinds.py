@@ -23,6 +23,7 @@ KINDS = (
     "out-of-range-image-write",
     "race-in-local-memory",
     "race-in-global-memory",
+    "race-in-image",
     "race-between-commands",
     "race-with-host",
     "unawaited-copy",

@@ -273,6 +273,9 @@ def _accesses(sites: Iterable[dict[str, Any]]) -> SharedAccesses:
         made.written |= site["arguments"] if site["flags"] & ACCESS_WRITES else 0
         if site["row"] is not None and len(lengths) == 1:
             made.rows |= site["arguments"]
+        elif axes := site.get("texel_axes", 0):
+            made.texels |= site["arguments"]
+            made.texel_axes = min(made.texel_axes or axes, axes)
         elif not site["is_own"]:
             made.shared |= site["arguments"]
     return made

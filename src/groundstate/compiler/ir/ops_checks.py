@@ -36,6 +36,11 @@ define("TellBlock", "pointer. -> void", Category.CONTROL, effect=Effect.OBSERVAB
 """The same for a block of the sub-group: each lane accesses an element of each row. The literals
 are those of TellAccess, for one element, and the number of rows."""
 
+define("TellImage", "image numeric any? -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
+"""The same for texels, of which the image says how large they are: its coordinates, and a sampler,
+or what is written. The literals are those of TellAccess without the bytes, and whether linear
+samplers mix several texels."""
+
 define("TellCopy", "pointer. whole. whole. -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
 """The same for a copy of the group: how many elements, and how many lie from one to the next. The
 literals are those of TellAccess."""

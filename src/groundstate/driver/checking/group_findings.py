@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 CHECKERS = frozenset(("races", "sync"))
 IS_LOCAL, IS_SAME_VALUE = 1, 2
+IMAGE = "image"
 DIVERGENT = GROUP_REPORTS.index("divergent_barrier")
 DIVERGENT_OPERATION = GROUP_REPORTS.index("divergent_operation")
 INACTIVE_SOURCE = GROUP_REPORTS.index("inactive_source")
@@ -98,13 +99,14 @@ def _race(
     items = dispatch.group_size[0] * dispatch.group_size[1] * dispatch.group_size[2]
     item, its = tuple(record.work_item), item_at(dispatch, group, (second & 0xFFFFFFFF) % items)
     own_group, its_group = group_of(item, dispatch), group_of(its, dispatch)
-    memory = "local" if flags & IS_LOCAL else "global"
+    memory = _memory_of(flags, site, other)
+    part = "texel" if memory == IMAGE else "byte" if size == 1 else "bytes"
     parties = "work-items of one group" if own_group == its_group else "work-groups"
     same = ", which store the same value" if flags & IS_SAME_VALUE else ""
     kinds = f"{_access(site)} and {_access(other)}"
     title = (
-        f"race in {memory} memory between two {parties}: {kinds} of the same "
-        f"{'byte' if size == 1 else 'bytes'}{same}"
+        f"race in {'an image' if memory == IMAGE else f'{memory} memory'} between two {parties}: "
+        f"{kinds} of the same {part}{same}"
     )
     who, whose = _who(site, item), _who(other, its)
     places = places_of(entry_point, site, f"{_access(site)} by {who}")
@@ -115,7 +117,7 @@ def _race(
     notes = [] if other["frames"] else [f"the {_access(other)} is by {whose}"]
     return Finding(
         checker="races",
-        kind=f"race-in-{memory}-memory",
+        kind="race-in-image" if memory == IMAGE else f"race-in-{memory}-memory",
         title=title,
         places=places,
         notes=[
@@ -129,6 +131,13 @@ def _race(
     )
 
 
+def _memory_of(flags: int, *sites: dict[str, Any]) -> str:
+    """Which memory a race is in; a pointer may lead to the texels of an image."""
+    if any(site.get("is_image") for site in sites):
+        return IMAGE
+    return "local" if flags & IS_LOCAL else "global"
+
+
 def _who(site: dict[str, Any], item: Item) -> str:
     return "the whole group" if site.get("is_copy") else f"work-item {_shown(item)}"
 
@@ -140,8 +149,7 @@ def _advice(memory: str, is_one_group: bool, site: dict[str, Any], other: dict[s
     if is_one_group and other.get("is_copy"):
         return "wait_group_events, with the event of the copy, has to lie between them"
     if is_one_group:
-        flag = "CLK_LOCAL_MEM_FENCE" if memory == "local" else "CLK_GLOBAL_MEM_FENCE"
-        return f"no barrier({flag}) lies between them"
+        return f"no barrier(CLK_{memory.upper()}_MEM_FENCE) lies between them"
     return "nothing orders two groups of a launch but atomic operations that acquire and release"
 
 
