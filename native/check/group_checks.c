@@ -101,6 +101,10 @@ static uint64_t watched_arguments(const gs_dispatch *dispatch, const gs_code *co
     return watched;
 }
 
+/* Where the groups lie of which a large launch has a footprint. A launch that releases or acquires has one of all or none: it
+ * says what the launch comes before. */
+enum { FOOTPRINT_PLACES = 16 };
+
 /* For a launch that gets no memory. */
 static void ignore(void) {}
 static const gs_group_checks unchecked = {
@@ -127,8 +131,10 @@ const gs_group_checks *gs_group_checks_begin(const gs_dispatch *dispatch, const 
     }
     uint64_t watched = watched_arguments(dispatch, code);
     const uint32_t *size = dispatch->group_size;
-    uint64_t items = groups * size[0] * size[1] * size[2];
-    gs_footprint *footprint = gs_is_checked(GS_CHECK_RACES) && gs_order_needs_footprint(items) ? gs_footprint_new() : NULL;
+    uint64_t of_group = (uint64_t)size[0] * size[1] * size[2];
+    uint64_t footprint_groups = gs_order_footprint_items(groups * of_group) / of_group;
+    bool has_footprint = gs_is_checked(GS_CHECK_RACES) && (footprint_groups == groups || !code->accesses.synchronises);
+    gs_footprint *footprint = has_footprint ? gs_footprint_new() : NULL;
     *checks = (gs_group_checks){
         .begin_group = (const void *)gs_group_begin,
         .arrive = (const void *)gs_barrier_arrive,
@@ -145,8 +151,28 @@ const gs_group_checks *gs_group_checks_begin(const gs_dispatch *dispatch, const 
         .watched = watched,
         .told = footprint != NULL ? EVERYTHING : watched,
         .footprint = footprint,
+        .footprint_step = footprint_groups < groups ? groups / FOOTPRINT_PLACES : groups,
+        .footprint_groups = footprint_groups < groups ? footprint_groups / FOOTPRINT_PLACES + 1 : groups,
     };
     return checks;
+}
+
+void gs_group_checks_run(gs_run_groups code, const gs_dispatch *dispatch, uint64_t first, uint64_t count, char *local) {
+    const gs_group_checks *all = dispatch->group_checks;
+    if (all == NULL || all->footprint == NULL || all->footprint_groups >= all->footprint_step) {
+        code(dispatch, first, count, local);
+        return;
+    }
+    gs_group_checks few = *all;
+    few.told = few.watched;
+    few.footprint = NULL;
+    gs_dispatch without_footprint = *dispatch;
+    without_footprint.group_checks = &few;
+    for (uint64_t end = first + count, next; first < end; first = next) {
+        uint64_t place = first % all->footprint_step, behind = place < all->footprint_groups ? all->footprint_groups : all->footprint_step;
+        next = first + behind - place < end ? first + behind - place : end;
+        code(place < all->footprint_groups ? dispatch : &without_footprint, first, next - first, local);
+    }
 }
 
 void gs_group_checks_end(const gs_group_checks *checks) {

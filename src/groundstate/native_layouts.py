@@ -235,6 +235,8 @@ class GroupChecks(ctypes.Structure):
     told: int
     watched: int
     footprint: int
+    footprint_step: int
+    footprint_groups: int
     _fields_ = (
         ("begin_group", ctypes.c_void_p),
         ("arrive", ctypes.c_void_p),
@@ -251,10 +253,12 @@ class GroupChecks(ctypes.Structure):
         ("told", ctypes.c_uint64),
         ("watched", ctypes.c_uint64),
         ("footprint", ctypes.c_void_p),
+        ("footprint_step", ctypes.c_uint64),
+        ("footprint_groups", ctypes.c_uint64),
     )
 
 
-assert ctypes.sizeof(GroupChecks) == 112
+assert ctypes.sizeof(GroupChecks) == 128
 
 
 class SharedAccesses(ctypes.Structure):
@@ -267,6 +271,7 @@ class SharedAccesses(ctypes.Structure):
     shared: int
     rows: int
     row_argument: int
+    synchronises: int
     texels: int
     texel_axes: int
     _fields_ = (
@@ -275,12 +280,13 @@ class SharedAccesses(ctypes.Structure):
         ("shared", ctypes.c_uint64),
         ("rows", ctypes.c_uint64),
         ("row_argument", ctypes.c_uint64),
+        ("synchronises", ctypes.c_uint64),
         ("texels", ctypes.c_uint64),
         ("texel_axes", ctypes.c_uint64),
     )
 
 
-assert ctypes.sizeof(SharedAccesses) == 56
+assert ctypes.sizeof(SharedAccesses) == 64
 
 
 class ShadowAccesses(ctypes.Structure):
@@ -704,7 +710,7 @@ class CodeDescription(ctypes.Structure):
     )
 
 
-assert ctypes.sizeof(CodeDescription) == 200
+assert ctypes.sizeof(CodeDescription) == 208
 
 
 class AllocationFacts(ctypes.Structure):

@@ -206,7 +206,9 @@ static void join_waits(const gs_vector_clock **place, const gs_command *command)
         join_unknown(place);
 }
 
-bool gs_order_needs_footprint(uint64_t work_items) { return !is_alone || work_items <= FEW_WORK_ITEMS; }
+uint64_t gs_order_footprint_items(uint64_t work_items) {
+    return is_alone && work_items > FEW_WORK_ITEMS ? FEW_WORK_ITEMS : work_items;
+}
 
 static bool is_only_open_one(const timeline *of) {
     for (const timeline *each = timelines; each != NULL; each = each->next)

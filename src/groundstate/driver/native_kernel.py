@@ -9,6 +9,8 @@ import ctypes
 
 from groundstate.driver.native import _call, _check, _new
 from groundstate.native_layouts import (
+    ACCESS_ACQUIRES,
+    ACCESS_RELEASES,
     ACCESS_WRITES,
     ARGUMENT_KINDS,
     BLOCK_COSTS,
@@ -269,6 +271,7 @@ def _accesses(sites: Iterable[dict[str, Any]]) -> SharedAccesses:
     lengths = {site["row"] for site in of_races if site["row"] is not None}
     made.row_argument = min(lengths, default=0)
     for site in of_races:
+        made.synchronises |= bool(site["flags"] & (ACCESS_ACQUIRES | ACCESS_RELEASES))
         made.read |= site["arguments"]
         made.written |= site["arguments"] if site["flags"] & ACCESS_WRITES else 0
         if site["row"] is not None and len(lengths) == 1:

@@ -81,7 +81,8 @@ def own_texel(coordinate: Node) -> int:
     """Along how many axes a coordinate is the work-item's own number; 0 if it is something else."""
     if not isinstance(coordinate.type, Vector):
         return int(_is_number(coordinate, 0))
-    parts, whole = {}, coordinate
+    parts: dict[object, Node] = {}
+    whole = coordinate
     while whole.op == "CompositeInsert" and len(whole.literals) == 1:
         parts.setdefault(whole.literals[0], whole.operands[0])
         whole = whole.operands[1]

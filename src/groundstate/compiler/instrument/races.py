@@ -1,8 +1,9 @@
 """Races: each access that another work-item could reach is told to the race checker.
 
 In goes a lowered kernel. Beside each load, store and atomic operation on global, local or generic
-memory comes a `TellAccess`, beside that of an image a `TellImage`, and beside each barrier a `TellBarrier`, which also tells the checker
-of barriers who waits where. native/check/races.c compares accesses and knows what orders them.
+memory comes a `TellAccess`, beside each access of an image a `TellImage`, and beside each barrier a
+`TellBarrier`, which also tells the checker of barriers who waits where. native/check/races.c
+compares accesses and knows what orders them.
 
 Not told are accesses of private and constant memory.
 """
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from enum import Enum
 
 from groundstate.compiler.instrument import group_copies
-from groundstate.compiler.instrument.accesses import Access, accesses
+from groundstate.compiler.instrument.accesses import Access, CopySide, accesses, sides_of_copy
 from groundstate.compiler.instrument.own_elements import MOST_ARGUMENTS, OwnElements, own_texel
 from groundstate.compiler.instrument.provenance import U64, as_u64
 from groundstate.compiler.ir import Kernel, Node, constant_int, constant_node
@@ -65,6 +66,8 @@ def tell_accesses(kernel: Kernel, analyses: Analyses) -> bool:
         for node in block.nodes:
             if node.op in group_copies.COPIES:
                 nodes.append(group_copies.tell_copy(kernel, node))
+                for side in sides_of_copy(node):
+                    nodes += _told_of_copy(kernel, node, side, own)
             elif node.op == group_copies.WAIT:
                 nodes += group_copies.tell_wait(kernel, node)
                 changed = True
@@ -141,8 +144,10 @@ def _told(kernel: Kernel, node: Node, own: OwnElements, fences: Fences) -> Itera
     """What is told of a node, and what that needs."""
     for access in accesses(node):
         space = access.pointer.type.storage if isinstance(access.pointer.type, Pointer) else None
-        if node.op in group_copies.COPIES or access.is_block:
-            yield from _told_together(kernel, node, access, own)
+        if node.op in group_copies.COPIES:
+            continue  # they are told of as a whole
+        if access.is_block:
+            yield from _told_of_block(kernel, node, access, own)
             continue
         count = constant_int(access.count) if access.count is not None else 1
         size = access.size * (count or 0)
@@ -199,28 +204,40 @@ def _is_float(type_: Type) -> bool:
     return isinstance(type_.element if isinstance(type_, Vector) else type_, Float)
 
 
-def _told_together(kernel: Kernel, node: Node, access: Access, own: OwnElements) -> Iterator[Node]:
-    """What is told of a block of the sub-group, or of one side of a copy of the group."""
-    pointer = access.pointer
-    space = pointer.type.storage if isinstance(pointer.type, Pointer) else None
-    if space not in SPACES or len(kernel.sites) >= MOST_SITES:
-        return
-    flags = ACCESS_WRITES if access.words == "write" else 0
-    arguments = 0 if space == StorageClass.Workgroup else own.arguments(pointer)
-    facts = {"arguments": arguments, "is_own": False, "row": None, "is_copy": not access.is_block}
-    site = make_site("races", node, bytes=access.size, flags=flags, **facts)
-    if access.is_block:
+def _told_of_block(kernel: Kernel, node: Node, access: Access, own: OwnElements) -> Iterator[Node]:
+    """What is told of a block of the sub-group."""
+    made = _site_together(kernel, node, access.pointer, access.words, own, bytes=access.size)
+    if made is not None:
+        site, flags, arguments = made
         type_ = node.operands[1].type if isinstance(node.type, Void) else node.type
         rows = type_.count if isinstance(type_, Vector) else 1
-        block = (len(kernel.sites), access.size // rows, flags | SPACES[space], arguments, rows)
-        told = node.derive("TellBlock", Void(), [pointer], block)
-    else:
-        assert access.count is not None
-        stride = access.stride or constant_node(U64, 1)
-        literals = (len(kernel.sites), access.size, flags | SPACES[space], arguments)
-        told = node.derive("TellCopy", Void(), [pointer, access.count, stride], literals)
-    kernel.sites.append(site)
-    yield told
+        literals = (site, access.size // rows, flags, arguments, rows)
+        yield node.derive("TellBlock", Void(), [access.pointer], literals)
+
+
+def _told_of_copy(kernel: Kernel, node: Node, side: CopySide, own: OwnElements) -> Iterator[Node]:
+    """What is told of one side of a copy of the group."""
+    made = _site_together(kernel, node, side.pointer, side.words, own, bytes=0, is_copy=True)
+    if made is not None:
+        site, flags, arguments = made
+        stride = side.stride or constant_node(U64, 1)
+        operands = [side.pointer, side.size, side.count, stride]
+        yield node.derive("TellCopy", Void(), operands, (site, 0, flags, arguments))
+
+
+def _site_together(
+    kernel: Kernel, node: Node, pointer: Node, words: str, own: OwnElements, **facts: object
+) -> tuple[int, int, int] | None:
+    """A site of what several work-items do together, its flags, and the arguments that it uses;
+    None: nobody else can meet it, or there is no room for it."""
+    space = pointer.type.storage if isinstance(pointer.type, Pointer) else None
+    if space not in SPACES or len(kernel.sites) >= MOST_SITES:
+        return None
+    flags = ACCESS_WRITES if words == "write" else 0
+    arguments = 0 if space == StorageClass.Workgroup else own.arguments(pointer)
+    facts |= {"arguments": arguments, "is_own": False, "row": None, "flags": flags}
+    kernel.sites.append(make_site("races", node, **facts))
+    return len(kernel.sites) - 1, flags | SPACES[space], arguments
 
 
 def _added(nodes: list[Node], node: Node) -> Node:

@@ -98,15 +98,14 @@ def _tell_copy(emitter: Emitter, node: Node) -> None:
     text = emitter.text
     place = text.lane(emitter.scalar(node.operands[0]), 0)
     base = text.emit(f"ptrtoint ptr {place} to i64")
-    count, stride = (
+    size, count, stride = (
         emitter.widen_i64(each, text.lane(emitter.scalar(each), 0)) for each in node.operands[1:]
     )
-    site, size, flags = numbers(node, 0, 1, 2)
-    info = signed(site | size << BYTES_SHIFT | flags | 1 << LANES_SHIFT | ACCESS_WATCHED)
-    distance = text.emit(f"mul i64 {stride}, {size}")
+    site, flags = numbers(node, 0, 2)
+    info = signed(site | flags | 1 << LANES_SHIFT | ACCESS_WATCHED)
     text.do(
-        f"call void {checker_function(emitter, 'copy')}(i64 {base}, i64 {distance}, i64 {count}, "
-        f"i64 {first_item(emitter)}, i64 {info})"
+        f"call void {checker_function(emitter, 'copy')}(i64 {base}, i64 {size}, i64 {stride}, "
+        f"i64 {count}, i64 {first_item(emitter)}, i64 {info})"
     )
 
 
