@@ -45,6 +45,7 @@ CONSTANTS = (
                 ("SCATTERED", "each lane has an address of its own"),
                 ("WATCHED", "work-items of the launch may meet there"),
                 ("FENCED", "it is relaxed: what it releases is what a fence has released"),
+                ("IMAGE", "it is one of texels"),
             ),
             start=48,
         )
@@ -202,6 +203,8 @@ STRUCTS = (
             Field("told", "uint64_t", "a bit for each argument whose accesses are to be told"),
             Field("watched", "uint64_t", "and for each where work-items of the launch may meet"),
             Field("footprint", "void *", "a gs_footprint: what the launch accesses; or NULL"),
+            Field("footprint_step", "uint64_t", "of so many groups, from the first on,"),
+            Field("footprint_groups", "uint64_t", "the footprint is one of so many"),
         ),
     ),
     Struct(
@@ -213,6 +216,9 @@ STRUCTS = (
             Field("shared", "uint64_t", "not just at the number of the work-item"),
             Field("rows", "uint64_t", "only at its number in rows, as long as an argument says"),
             Field("row_argument", "uint64_t", "which argument that is"),
+            Field("synchronises", "uint64_t", "1: some atomic operation acquires or releases"),
+            Field("texels", "uint64_t", "images, only at its number along some axes"),
+            Field("texel_axes", "uint64_t", "how many these are, at least"),
         ),
     ),
     Struct(

@@ -52,12 +52,19 @@ static const uint64_t EVERYTHING = UINT64_MAX;
 
 static bool overlap(gs_bounds one, gs_bounds other) { return one.lower < other.upper && other.lower < one.upper; }
 
-/* The work-items of a launch along one axis have numbers of their own, if these have 32 bits. */
-static bool is_linear(const gs_dispatch *of) {
-    for (int axis = 1; axis < 3; axis++)
-        if (of->group_counts[axis] * of->group_size[axis] != 1)
+/* The work-items of a launch along some axes have numbers of their own, if these have 32 bits. */
+static bool is_along(const gs_dispatch *of, uint64_t axes) {
+    for (uint64_t axis = 0; axis < 3; axis++) {
+        uint64_t most = axis < axes ? INT32_MAX : 1;
+        if (of->group_counts[axis] > most / of->group_size[axis])
             return false;
-    return of->group_counts[0] <= INT32_MAX / of->group_size[0];
+    }
+    return true;
+}
+
+/* Along one axis; images along as many as they have. */
+static bool is_at_numbers(const gs_dispatch *of, const gs_shared_accesses *accesses, uint64_t arguments) {
+    return is_along(of, accesses->texels & arguments ? accesses->texel_axes : 1);
 }
 
 /* The same for a launch along two axes, in rows whose length an argument says. */
@@ -86,13 +93,17 @@ static uint64_t watched_arguments(const gs_dispatch *dispatch, const gs_code *co
         for (uint32_t other = 0; other < code->entry_point->argument_count && other < 63; other++)
             if (used >> other & 1 && overlap(dispatch->bounds[each], dispatch->bounds[other]))
                 same |= UINT64_C(1) << other;
-        bool is_at_number = of->rows & same ? is_in_rows(dispatch, code) : is_linear(dispatch);
+        bool is_at_number = of->rows & same ? is_in_rows(dispatch, code) : is_at_numbers(dispatch, of, same);
         bool is_own = is_at_number && same == UINT64_C(1) << each && !(of->shared & same) && !(used & OTHERS);
         if (of->written & same && !is_own)
             watched |= UINT64_C(1) << each;
     }
     return watched;
 }
+
+/* Where the groups lie of which a large launch has a footprint. A launch that releases or acquires has one of all or none: it
+ * says what the launch comes before. */
+enum { FOOTPRINT_PLACES = 16 };
 
 /* For a launch that gets no memory. */
 static void ignore(void) {}
@@ -120,8 +131,10 @@ const gs_group_checks *gs_group_checks_begin(const gs_dispatch *dispatch, const 
     }
     uint64_t watched = watched_arguments(dispatch, code);
     const uint32_t *size = dispatch->group_size;
-    uint64_t items = groups * size[0] * size[1] * size[2];
-    gs_footprint *footprint = gs_is_checked(GS_CHECK_RACES) && gs_order_needs_footprint(items) ? gs_footprint_new() : NULL;
+    uint64_t of_group = (uint64_t)size[0] * size[1] * size[2];
+    uint64_t footprint_groups = gs_order_footprint_items(groups * of_group) / of_group;
+    bool has_footprint = gs_is_checked(GS_CHECK_RACES) && (footprint_groups == groups || !code->accesses.synchronises);
+    gs_footprint *footprint = has_footprint ? gs_footprint_new() : NULL;
     *checks = (gs_group_checks){
         .begin_group = (const void *)gs_group_begin,
         .arrive = (const void *)gs_barrier_arrive,
@@ -138,8 +151,28 @@ const gs_group_checks *gs_group_checks_begin(const gs_dispatch *dispatch, const 
         .watched = watched,
         .told = footprint != NULL ? EVERYTHING : watched,
         .footprint = footprint,
+        .footprint_step = footprint_groups < groups ? groups / FOOTPRINT_PLACES : groups,
+        .footprint_groups = footprint_groups < groups ? footprint_groups / FOOTPRINT_PLACES + 1 : groups,
     };
     return checks;
+}
+
+void gs_group_checks_run(gs_run_groups code, const gs_dispatch *dispatch, uint64_t first, uint64_t count, char *local) {
+    const gs_group_checks *all = dispatch->group_checks;
+    if (all == NULL || all->footprint == NULL || all->footprint_groups >= all->footprint_step) {
+        code(dispatch, first, count, local);
+        return;
+    }
+    gs_group_checks few = *all;
+    few.told = few.watched;
+    few.footprint = NULL;
+    gs_dispatch without_footprint = *dispatch;
+    without_footprint.group_checks = &few;
+    for (uint64_t end = first + count, next; first < end; first = next) {
+        uint64_t place = first % all->footprint_step, behind = place < all->footprint_groups ? all->footprint_groups : all->footprint_step;
+        next = first + behind - place < end ? first + behind - place : end;
+        code(place < all->footprint_groups ? dispatch : &without_footprint, first, next - first, local);
+    }
 }
 
 void gs_group_checks_end(const gs_group_checks *checks) {
@@ -182,7 +215,7 @@ void gs_group_begin(const gs_dispatch *dispatch, uint64_t group, uint64_t shape,
     here->run = checks->first_run + (uint32_t)(group % checks->run_count);
     here->items = (uint32_t)shape;
     here->subgroup_size = (uint32_t)(shape >> 32);
-    here->tick = here->since[GS_LOCAL_SPACE] = here->since[GS_GLOBAL_SPACE] = 1;
+    here->tick = here->since[GS_LOCAL_SPACE] = here->since[GS_GLOBAL_SPACE] = here->since[GS_IMAGE_SPACE] = 1;
     here->has_subgroup_barriers = here->has_acquired = false;
     memset(here->has_fenced, 0, sizeof here->has_fenced);
     memset(here->fenced, 0, sizeof here->fenced);
@@ -238,7 +271,7 @@ void gs_barrier_arrive(uint64_t first_item, uint64_t lanes, uint64_t info) {
     uint32_t site = info & 0xffff;
     here->is_divergent |= here->waiting > 0 && site != here->first_site;
     here->first_site = here->waiting > 0 ? here->first_site : site;
-    uint32_t fences = info >> 16 & 3; /* flags that not all give order nothing */
+    uint32_t fences = info >> 16 & ((1u << GS_SPACES) - 1); /* flags that not all give order nothing */
     here->pending_fences = here->waiting > 0 ? here->pending_fences & fences : fences;
     here->waiting += (uint32_t)(lanes < left ? lanes : left);
     here->vector_lanes = (uint32_t)lanes;

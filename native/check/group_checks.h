@@ -13,6 +13,10 @@ extern bool gs_reports_same_values;
 const gs_group_checks *gs_group_checks_begin(const gs_dispatch *dispatch, const gs_code *code);
 void gs_group_checks_end(const gs_group_checks *checks);
 
+/* Calls code for some groups of a launch. Of a large launch only some groups tell of what the launch's own checks do not
+ * need: they lie in a few places, of which one is at the start. */
+void gs_group_checks_run(gs_run_groups code, const gs_dispatch *dispatch, uint64_t first, uint64_t count, char *local);
+
 /* --- Called by compiled code, through gs_group_checks ------------------------------------------------- */
 
 /* Before each group. `shape` is the number of its work-items, and behind 32 bits that of a sub-group's. */
@@ -39,8 +43,9 @@ void gs_race_access(uint64_t base, int64_t stride, uint64_t active, uint64_t fir
 /* The group begins a copy with an event, which the first work-item tells; and where, if it is never waited for. */
 void gs_copy_begin(uint64_t first_item, uint64_t event, uint64_t site);
 
-/* It copies `count` elements, `distance` bytes apart: one side of it. */
-void gs_race_copy(uint64_t base, uint64_t distance, uint64_t count, uint64_t first_item, uint64_t info);
+/* It copies `count` elements of some bytes, `stride` of which lie from one to the next: one side of it. `info` says nothing of the
+ * bytes. */
+void gs_race_copy(uint64_t base, uint64_t bytes, uint64_t stride, uint64_t count, uint64_t first_item, uint64_t info);
 
 /* The group waits at a site for an event; UINT64_MAX: for all of them. */
 void gs_copy_wait(uint64_t first_item, uint64_t event, uint64_t site);

@@ -8,6 +8,8 @@
 #include "check/checks.h"
 #include "check/group_checks.h"
 
+enum { BYTES_SHIFT = 16, MOST_BYTES = 0xfffc }; /* of what is told of an access */
+
 /* --- Until when -------------------------------------------------------------------------------------- */
 
 void gs_copy_begin(uint64_t first_item, uint64_t event, uint64_t site) {
@@ -22,12 +24,15 @@ void gs_copy_begin(uint64_t first_item, uint64_t event, uint64_t site) {
     here->copies_under_way += forgets_one ? 0 : 1;
 }
 
-void gs_race_copy(uint64_t base, uint64_t distance, uint64_t count, uint64_t first_item, uint64_t info) {
+void gs_race_copy(uint64_t base, uint64_t bytes, uint64_t stride, uint64_t count, uint64_t first_item, uint64_t info) {
     gs_group_state *here = gs_group_here;
     if (here == NULL || first_item != 0)
         return;
     for (uint64_t each = 0; each < count; each++)
-        gs_race_access(base + each * distance, 0, 1, here->items, info, NULL);
+        for (uint64_t at = 0, some; at < bytes; at += some) {
+            some = bytes - at < MOST_BYTES ? bytes - at : MOST_BYTES;
+            gs_race_access(base + each * stride * bytes + at, 0, 1, here->items, info | some << BYTES_SHIFT, NULL);
+        }
 }
 
 /* A copy of which nothing is known any more is taken to be done, and so is the present one: it does not race with itself. */

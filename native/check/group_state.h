@@ -7,8 +7,8 @@
 
 enum { GS_MOST_ITEMS = 1024, GS_MOST_LOCATIONS = 6, GS_MOST_COPIES = 32 };
 
-/* The memory of a group, and that of the device: a fence is for one of them, or for both. */
-typedef enum gs_space { GS_LOCAL_SPACE, GS_GLOBAL_SPACE, GS_SPACES } gs_space;
+/* The memory of a group, that of the device, and images, which lie in the latter: a fence is for one of them, or for several. */
+typedef enum gs_space { GS_LOCAL_SPACE, GS_GLOBAL_SPACE, GS_IMAGE_SPACE, GS_SPACES } gs_space;
 
 /* The atomic variables that a work-item has acquired: it comes after whoever released to them. */
 typedef struct gs_acquired {

@@ -11,6 +11,7 @@
 #include "check/quarantine.h"
 #include "check/uninitialised.h"
 #include "faults/lost_context.h"
+#include "images/image.h"
 #include "memory/kernel_memory.h"
 #include "memory/memory.h"
 
@@ -110,6 +111,9 @@ static gs_bounds *bounds_of_arguments(const gs_launch *launch) {
         } else if (argument->kind == GS_ARGUMENT_POINTER) {
             memcpy(&word, launch->block + argument->offset, sizeof word);
             bounds[each] = bounds_of(word);
+        } else if (argument->kind == GS_ARGUMENT_IMAGE) {
+            memcpy(&word, launch->block + argument->offset, sizeof word);
+            bounds[each] = gs_image_bounds((const gs_image_view *)(uintptr_t)word);
         }
     }
     return bounds;

@@ -121,7 +121,7 @@ static inline bool has_readers(const gs_shadow_cell *cell, const gs_group_state 
     if (cell->flags & (GS_CELL_READ_ATOMIC | GS_CELL_OTHER_ATOMIC))
         return false;
     if (run != other_run)
-        return space == GS_GLOBAL_SPACE && run - here->first_run < here->run_count &&
+        return space != GS_LOCAL_SPACE && run - here->first_run < here->run_count &&
                other_run - here->first_run < here->run_count;
     return run == here->run && gs_stamp_item(one) != gs_stamp_item(other) && gs_stamp_tick(one) >= here->since[space] &&
            gs_stamp_tick(other) >= here->since[space] && !here->has_subgroup_barriers;
@@ -165,7 +165,7 @@ static inline void read_cell(gs_shadow_cell *cell, const gs_access *now, uint32_
     const gs_group_state *here = now->here;
     bool was_atomic = cell->flags & GS_CELL_WRITE_ATOMIC;
     gs_access_stamp write = was_atomic ? write_of_another(cell, item) : cell->write;
-    if (was_atomic && cell->before != 0 && now->space == GS_GLOBAL_SPACE)
+    if (was_atomic && cell->before != 0 && now->space != GS_LOCAL_SPACE)
         race_with_before(cell, now, item, address);
     if (is_concurrent(here, write, item, now->space) &&
         !are_atomic(now, was_atomic, cell->flags & GS_CELL_WRITE_NARROW, write)) {
@@ -209,7 +209,7 @@ static inline void write_cell(gs_shadow_cell *cell, const gs_access *now, uint32
     uint32_t item = now->first_item + lane, flags = cell->flags, last = 0;
     gs_access_stamp write = cell->write, then = write_of_another(cell, item), own = now->now | item;
     bool was_atomic = flags & GS_CELL_WRITE_ATOMIC, is_shared = false, changes_nothing = false;
-    if (was_atomic && cell->before != 0 && now->space == GS_GLOBAL_SPACE)
+    if (was_atomic && cell->before != 0 && now->space != GS_LOCAL_SPACE)
         race_with_before(cell, now, item, address);
     if (is_concurrent(here, then, item, now->space)) {
         bool is_same = are_atomic(now, was_atomic, flags & GS_CELL_WRITE_NARROW, then);
@@ -274,7 +274,7 @@ static const uint64_t NULL_PAGE = 4096; /* there is no memory to race for */
 
 static inline gs_shadow_cell *go_to(cursor *at, uint64_t address, gs_space space) {
     uint64_t line = address >> 6, chunk = address / GS_SHADOW_CHUNK;
-    if (space == GS_GLOBAL_SPACE && line != at->locked) {
+    if (space != GS_LOCAL_SPACE && line != at->locked) {
         if (at->locked != NOWHERE)
             gs_shadow_unlock(at->locked << 6);
         gs_shadow_lock(address);
@@ -331,7 +331,7 @@ void gs_race_access(uint64_t base, int64_t stride, uint64_t active, uint64_t fir
         .writes = info & GS_ACCESS_WRITES,
         .is_atomic = info & GS_ACCESS_ATOMIC,
         .is_narrow = info & GS_ACCESS_NARROW,
-        .space = info & GS_ACCESS_LOCAL ? GS_LOCAL_SPACE : GS_GLOBAL_SPACE,
+        .space = info & GS_ACCESS_LOCAL ? GS_LOCAL_SPACE : info & GS_ACCESS_IMAGE ? GS_IMAGE_SPACE : GS_GLOBAL_SPACE,
         .values = values,
         .component_bytes = info >> 40 & 0xff,
         .has_one_value = info & GS_ACCESS_ONE_VALUE,

@@ -72,6 +72,9 @@ enum { GS_IMAGE_PITCH_ALIGNMENT = 16 };
 /* It is relaxed: what it releases is what a fence has released. */
 #define GS_ACCESS_FENCED UINT64_C(0x400000000000000)
 
+/* It is one of texels. */
+#define GS_ACCESS_IMAGE UINT64_C(0x800000000000000)
+
 /* The second word of an IPC handle is this and what the handle leads to: GSZ0. */
 enum { GS_IPC_MAGIC = 1196644912 };
 
@@ -244,8 +247,10 @@ typedef struct gs_group_checks {
     uint64_t told; /* 88: a bit for each argument whose accesses are to be told */
     uint64_t watched; /* 96: and for each where work-items of the launch may meet */
     void *footprint; /* 104: a gs_footprint: what the launch accesses; or NULL */
+    uint64_t footprint_step; /* 112: of so many groups, from the first on, */
+    uint64_t footprint_groups; /* 120: the footprint is one of so many */
 } gs_group_checks;
-_Static_assert(sizeof(gs_group_checks) == 112, "gs_group_checks has 112 bytes");
+_Static_assert(sizeof(gs_group_checks) == 128, "gs_group_checks has 128 bytes");
 _Static_assert(offsetof(gs_group_checks, begin_group) == 0, "gs_group_checks.begin_group is at 0");
 _Static_assert(offsetof(gs_group_checks, arrive) == 8, "gs_group_checks.arrive is at 8");
 _Static_assert(offsetof(gs_group_checks, pass_barrier) == 16, "gs_group_checks.pass_barrier is at 16");
@@ -261,6 +266,8 @@ _Static_assert(offsetof(gs_group_checks, run_count) == 84, "gs_group_checks.run_
 _Static_assert(offsetof(gs_group_checks, told) == 88, "gs_group_checks.told is at 88");
 _Static_assert(offsetof(gs_group_checks, watched) == 96, "gs_group_checks.watched is at 96");
 _Static_assert(offsetof(gs_group_checks, footprint) == 104, "gs_group_checks.footprint is at 104");
+_Static_assert(offsetof(gs_group_checks, footprint_step) == 112, "gs_group_checks.footprint_step is at 112");
+_Static_assert(offsetof(gs_group_checks, footprint_groups) == 120, "gs_group_checks.footprint_groups is at 120");
 
 /* What a kernel accesses that is checked for races: a bit for each argument, 63 for others. */
 typedef struct gs_shared_accesses {
@@ -269,13 +276,19 @@ typedef struct gs_shared_accesses {
     uint64_t shared; /* 16: not just at the number of the work-item */
     uint64_t rows; /* 24: only at its number in rows, as long as an argument says */
     uint64_t row_argument; /* 32: which argument that is */
+    uint64_t synchronises; /* 40: 1: some atomic operation acquires or releases */
+    uint64_t texels; /* 48: images, only at its number along some axes */
+    uint64_t texel_axes; /* 56: how many these are, at least */
 } gs_shared_accesses;
-_Static_assert(sizeof(gs_shared_accesses) == 40, "gs_shared_accesses has 40 bytes");
+_Static_assert(sizeof(gs_shared_accesses) == 64, "gs_shared_accesses has 64 bytes");
 _Static_assert(offsetof(gs_shared_accesses, read) == 0, "gs_shared_accesses.read is at 0");
 _Static_assert(offsetof(gs_shared_accesses, written) == 8, "gs_shared_accesses.written is at 8");
 _Static_assert(offsetof(gs_shared_accesses, shared) == 16, "gs_shared_accesses.shared is at 16");
 _Static_assert(offsetof(gs_shared_accesses, rows) == 24, "gs_shared_accesses.rows is at 24");
 _Static_assert(offsetof(gs_shared_accesses, row_argument) == 32, "gs_shared_accesses.row_argument is at 32");
+_Static_assert(offsetof(gs_shared_accesses, synchronises) == 40, "gs_shared_accesses.synchronises is at 40");
+_Static_assert(offsetof(gs_shared_accesses, texels) == 48, "gs_shared_accesses.texels is at 48");
+_Static_assert(offsetof(gs_shared_accesses, texel_axes) == 56, "gs_shared_accesses.texel_axes is at 56");
 
 /* What a kernel accesses that may be uninitialised: a bit for each argument, 63 for others. */
 typedef struct gs_shadow_accesses {
@@ -587,10 +600,10 @@ typedef struct gs_code_description {
     uint32_t lanes; /* 104: of its vectors */
     const uint64_t *block_costs; /* 112: for each block, GS_BLOCK_COSTS words */
     gs_shared_accesses accesses; /* 120: what it tells the race checker */
-    gs_shadow_accesses shadow_accesses; /* 160: whose shadow it needs */
-    const gs_gpu_code *gpu; /* 176: NULL: it is code of the CPU */
+    gs_shadow_accesses shadow_accesses; /* 184: whose shadow it needs */
+    const gs_gpu_code *gpu; /* 200: NULL: it is code of the CPU */
 } gs_code_description;
-_Static_assert(sizeof(gs_code_description) == 184, "gs_code_description has 184 bytes");
+_Static_assert(sizeof(gs_code_description) == 208, "gs_code_description has 208 bytes");
 _Static_assert(offsetof(gs_code_description, run) == 0, "gs_code_description.run is at 0");
 _Static_assert(offsetof(gs_code_description, local_bytes) == 8, "gs_code_description.local_bytes is at 8");
 _Static_assert(offsetof(gs_code_description, private_bytes) == 16, "gs_code_description.private_bytes is at 16");
@@ -612,8 +625,8 @@ _Static_assert(offsetof(gs_code_description, block_count) == 100, "gs_code_descr
 _Static_assert(offsetof(gs_code_description, lanes) == 104, "gs_code_description.lanes is at 104");
 _Static_assert(offsetof(gs_code_description, block_costs) == 112, "gs_code_description.block_costs is at 112");
 _Static_assert(offsetof(gs_code_description, accesses) == 120, "gs_code_description.accesses is at 120");
-_Static_assert(offsetof(gs_code_description, shadow_accesses) == 160, "gs_code_description.shadow_accesses is at 160");
-_Static_assert(offsetof(gs_code_description, gpu) == 176, "gs_code_description.gpu is at 176");
+_Static_assert(offsetof(gs_code_description, shadow_accesses) == 184, "gs_code_description.shadow_accesses is at 184");
+_Static_assert(offsetof(gs_code_description, gpu) == 200, "gs_code_description.gpu is at 200");
 
 /* What Python may know of an allocation. */
 typedef struct gs_allocation_facts {

@@ -30,6 +30,14 @@ typedef struct gs_image {
 /* What a kernel gets that was given no image: it has no texels. */
 extern const gs_image_view gs_no_image;
 
+/* The texels that a kernel reaches through a view which an argument block names. */
+static inline gs_bounds gs_image_bounds(const gs_image_view *view) {
+    if (view == NULL || view == &gs_no_image)
+        return (gs_bounds){0, 0};
+    const gs_image *of = (const gs_image *)((const char *)view - offsetof(gs_image, view));
+    return (gs_bounds){(uintptr_t)view->texels, (uintptr_t)view->texels + of->size};
+}
+
 /* Where a device that is not the CPU's finds the view which an argument block names. NULL: there is no image, or none any
  * more. */
 static inline char *gs_image_on_device(const gs_image_view *view) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/group_checks.h"
 #include "check/single_groups.h"
 #include "check/launch_check.h"
 #include "abi/printable.h"
@@ -89,7 +90,10 @@ static const uint64_t NO_GROUP = UINT64_MAX;
 static void run_group_range(void *argument, uint64_t unused) {
     (void)unused;
     const group_range *of = argument;
-    of->variant->run(of->job->dispatch, of->first, of->count, of->local);
+    if (of->job->dispatch->group_checks != NULL)
+        gs_group_checks_run(of->variant->run, of->job->dispatch, of->first, of->count, of->local);
+    else
+        of->variant->run(of->job->dispatch, of->first, of->count, of->local);
 }
 
 typedef struct position {

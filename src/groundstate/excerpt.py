@@ -15,7 +15,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from groundstate.compiler.light_dataclass import light_dataclass
+from groundstate.compiler.light_dataclass import light_dataclass, replace
 from groundstate.printable import printable
 
 MOST_CHARACTERS = 100
@@ -40,6 +40,13 @@ class Place:
     """What stands beside the place: a kernel, a function, a work-item."""
     label: str = ""
     """What stands at the caret."""
+    begins_other: bool = False
+    """The places from here on are of another party: the other access of a race."""
+
+
+def of_other(places: Sequence[Place], beside: str) -> list[Place]:
+    """The places of another party, of which the first says who it is."""
+    return [replace(places[0], beside=beside, begins_other=True), *places[1:]] if places else []
 
 
 def render(

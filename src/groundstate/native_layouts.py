@@ -53,6 +53,8 @@ ACCESS_WATCHED = 0x200000000000000
 """Work-items of the launch may meet there."""
 ACCESS_FENCED = 0x400000000000000
 """It is relaxed: what it releases is what a fence has released."""
+ACCESS_IMAGE = 0x800000000000000
+"""It is one of texels."""
 IPC_MAGIC = 1196644912
 """The second word of an IPC handle is this and what the handle leads to: GSZ0."""
 IPC_MEMORY = 1
@@ -234,6 +236,8 @@ class GroupChecks(ctypes.Structure):
     told: int
     watched: int
     footprint: int
+    footprint_step: int
+    footprint_groups: int
     _fields_ = (
         ("begin_group", ctypes.c_void_p),
         ("arrive", ctypes.c_void_p),
@@ -250,10 +254,12 @@ class GroupChecks(ctypes.Structure):
         ("told", ctypes.c_uint64),
         ("watched", ctypes.c_uint64),
         ("footprint", ctypes.c_void_p),
+        ("footprint_step", ctypes.c_uint64),
+        ("footprint_groups", ctypes.c_uint64),
     )
 
 
-assert ctypes.sizeof(GroupChecks) == 112
+assert ctypes.sizeof(GroupChecks) == 128
 
 
 class SharedAccesses(ctypes.Structure):
@@ -266,16 +272,22 @@ class SharedAccesses(ctypes.Structure):
     shared: int
     rows: int
     row_argument: int
+    synchronises: int
+    texels: int
+    texel_axes: int
     _fields_ = (
         ("read", ctypes.c_uint64),
         ("written", ctypes.c_uint64),
         ("shared", ctypes.c_uint64),
         ("rows", ctypes.c_uint64),
         ("row_argument", ctypes.c_uint64),
+        ("synchronises", ctypes.c_uint64),
+        ("texels", ctypes.c_uint64),
+        ("texel_axes", ctypes.c_uint64),
     )
 
 
-assert ctypes.sizeof(SharedAccesses) == 40
+assert ctypes.sizeof(SharedAccesses) == 64
 
 
 class ShadowAccesses(ctypes.Structure):
@@ -699,7 +711,7 @@ class CodeDescription(ctypes.Structure):
     )
 
 
-assert ctypes.sizeof(CodeDescription) == 184
+assert ctypes.sizeof(CodeDescription) == 208
 
 
 class AllocationFacts(ctypes.Structure):

@@ -11,7 +11,7 @@ import pytest
 from groundstate.check.collected import Collected
 from groundstate.check.sarif import sarif_log
 from groundstate.check.suppressions import parse
-from groundstate.excerpt import Place
+from groundstate.excerpt import Place, of_other
 from groundstate.findings import Finding
 
 SOURCE = "    größe[i + 1] = 0;"
@@ -121,6 +121,27 @@ def test_places_are_those_of_the_finding(log: dict[str, Any]) -> None:
     assert result["occurrenceCount"] == 12
     assert result["properties"] == {"checker": "memory", "workItem": [8, 0, 0]}
     assert result["locations"][0]["logicalLocations"] == [{"name": "blur", "kind": "function"}]
+
+
+def test_other_party_is_a_related_location() -> None:
+    places = [
+        Place("a.cl", 3, 1, beside="in put", label="write by work-item (0, 0, 0)"),
+        Place("a.cl", 9, 1),
+        *of_other([Place("b.cl", 5, 1, label="read by work-item (1, 0, 0)")], "group (0, 0, 0)"),
+    ]
+    found = Finding("races", "race-in-local-memory", "a race", places, kernel="k")
+    with Collected() as collected:
+        collected.path.write_text(json.dumps(found.as_json() | {"process": 1}) + "\n")
+        collected.read()
+        (result,) = sarif_log(collected, ["app"], 0)["runs"][0]["results"]
+    (related,) = result["relatedLocations"]
+    hold("location", related)
+    assert related["physicalLocation"]["artifactLocation"]["uri"] == "b.cl"
+    assert related["message"]["text"] == "read by work-item (1, 0, 0), group (0, 0, 0)"
+    (stack,) = result["stacks"]
+    assert [
+        each["location"]["physicalLocation"]["region"]["startLine"] for each in stack["frames"]
+    ] == [3, 9]
 
 
 def test_rules_are_kinds_in_words(log: dict[str, Any]) -> None:

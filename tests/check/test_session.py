@@ -44,6 +44,29 @@ def test_stderr_gets_a_summary_when_the_program_ends() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("STOP", "expected 0 or 1; using 0"),
+        ("STRICT", "expected 0 or 1; using 0"),
+        ("SAME_VALUES", "expected 0 or 1; using 0"),
+        ("WAITS", "expected 0 or 1; using "),
+        ("VARY", "expected a whole number from 0 up; using 0"),
+        ("DEVICE", "expected one of none, uhd-630, "),
+    ],
+)
+def test_value_that_no_variable_knows_is_told_without_any_finding(name: str, expected: str) -> None:
+    command = ["env", "GROUNDSTATE_CHECK=memory", f"GROUNDSTATE_CHECK_{name}=maybe"]
+    done = subprocess.run(
+        [*command, sys.executable, "-c", "import groundstate as gs; assert gs.devices()"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stderr.startswith(f"groundstate: GROUNDSTATE_CHECK_{name}='maybe': {expected}")
+    assert done.stderr.count("\n") == 1
+
+
 def test_driver_in_its_own_interpreter_tells_that_it_checks() -> None:
     assert check(ISOLATED).startswith("groundstate check: no findings (memory")
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from groundstate import findings
+from groundstate.check.kinds import KINDS
 from groundstate.check.suppressions import SuppressionError, is_suppressed, parse, read
 from groundstate.excerpt import Place
 from groundstate.findings import Finding
@@ -46,7 +48,6 @@ def test_line_matches(line: str) -> None:
         "",
         "# out-of-bounds-read",
         "out-of-bounds-write",
-        "OUT-OF-BOUNDS-READ",
         "* file=other.cl",
         "* file=ner.cl",
         "* kernel=conv",
@@ -67,6 +68,13 @@ def test_finding_without_file_or_kernel_is_matched_by_kind_alone() -> None:
     ("line", "sentence"),
     [
         ("file=*.cl", "known.txt:2: a line begins with a kind such as out-of-bounds-read, or *"),
+        (
+            "out-of-bound-read",
+            "known.txt:2: there is no kind 'out-of-bound-read'; did you mean out-of-bounds-read",
+        ),
+        ("OUT-OF-BOUNDS-READ", "known.txt:2: there is no kind 'OUT-OF-BOUNDS-READ'; did you mean"),
+        ("leak_*", "known.txt:2: there is no kind 'leak_*'; the kinds are "),
+        ("x", "known.txt:2: there is no kind 'x'; the kinds are out-of-bounds-read, "),
         ("* line=3", "known.txt:2: 'line=3' is not understood; expected file=PATTERN or kernel="),
         ("* file=", "known.txt:2: 'file=' is not understood"),
         ("* blur.cl", "known.txt:2: 'blur.cl' is not understood"),
@@ -77,6 +85,18 @@ def test_wrong_line_is_named(line: str, sentence: str) -> None:
     with pytest.raises(SuppressionError) as raised:
         parse(f"# first\n{line}\n", "known.txt")
     assert str(raised.value).startswith(sentence)
+
+
+def test_kinds_are_those_of_the_documentation() -> None:
+    page = Path(__file__).parents[2] / "docs" / "reference" / "checks.md"
+    documented = []
+    for line in page.read_text(encoding="utf-8").splitlines():
+        first = line.split("|")[1] if line.startswith("| `") else ""
+        for kind in re.findall("`([a-z-]+)`", first):
+            stem = kind.removesuffix("-read")
+            ends = ("-read", "-write", "-atomic") if "..." in first else ("",)
+            documented += [(stem if "..." in first else kind) + end for end in ends]
+    assert sorted(documented) == sorted(KINDS)
 
 
 def test_file_that_is_no_text_is_named(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ static uint64_t submissions;
 static const gs_vector_clock *host;
 static _Thread_local bool is_alone; /* there is no list but that of the command which this thread executes, and it is in order */
 static _Thread_local bool is_working; /* between the start and the end of a command */
-static const uint64_t FEW_WORK_ITEMS = 1 << 16;
+static const uint64_t FEW_WORK_ITEMS = 1 << 16, SOME_WORK_ITEMS = 1 << 13; /* that cost little time */
 
 void gs_order_lock(void) { gs_lock(&lock); }
 void gs_order_unlock(void) { gs_unlock(&lock); }
@@ -206,7 +206,9 @@ static void join_waits(const gs_vector_clock **place, const gs_command *command)
         join_unknown(place);
 }
 
-bool gs_order_needs_footprint(uint64_t work_items) { return !is_alone || work_items <= FEW_WORK_ITEMS; }
+uint64_t gs_order_footprint_items(uint64_t work_items) {
+    return is_alone && work_items > FEW_WORK_ITEMS ? SOME_WORK_ITEMS : work_items;
+}
 
 static bool is_only_open_one(const timeline *of) {
     for (const timeline *each = timelines; each != NULL; each = each->next)

@@ -30,9 +30,9 @@ void gs_order_start(struct gs_queue *queue, const struct gs_command *command, bo
 void gs_order_end(struct gs_queue *queue, const struct gs_command *command, bool in_order);
 void gs_order_abandon(void);
 
-/* Whether what a launch of so many work-items, by the command of this thread, accesses is to be known. All commands are ordered
- * as long as there is only one list, which is in order; another one may come, but a large launch is not worth the time then. */
-bool gs_order_needs_footprint(uint64_t work_items);
+/* Of how many of its work-items a launch by the command of this thread gets a footprint. All commands are ordered as long as
+ * there is only one list, which is in order; then it is for the host, and for another list that may come, and some are enough. */
+uint64_t gs_order_footprint_items(uint64_t work_items);
 
 /* Around a run of buffers: what it waits for has come; it is about to signal. Between two of them, too: one comes after the
  * other. */

@@ -69,10 +69,34 @@ def _result(finding: Finding, rules: list[str]) -> dict[str, Any]:
     for name, value in (("workItem", finding.work_item), ("group", finding.group)):
         if value is not None:
             found["properties"][name] = list(value)
-    if len(finding.places) > 1:
-        frames = [{"location": _location(each, finding.kernel)} for each in finding.places]
-        found["stacks"] = [{"message": {"text": "inlined calls"}, "frames": frames}]
+    own, *others = _parties(finding.places)
+    if others:
+        found["relatedLocations"] = [_related(each[0], finding.kernel) for each in others]
+    stacks = [_stack(each, finding.kernel) for each in (own, *others) if len(each) > 1]
+    if stacks:
+        found["stacks"] = stacks
     return found
+
+
+def _parties(places: Sequence[Place]) -> list[list[Place]]:
+    """The places of each party: an access and the calls that it was inlined into."""
+    parties: list[list[Place]] = [[]]
+    for place in places:
+        if place.begins_other:
+            parties.append([])
+        parties[-1].append(place)
+    return parties
+
+
+def _related(place: Place, kernel: str | None) -> dict[str, Any]:
+    """Where another party was, and who it is."""
+    said = [text for text in (place.label, place.beside) if text]
+    return _location(place, kernel) | {"message": {"text": ", ".join(said) or "the other access"}}
+
+
+def _stack(places: Sequence[Place], kernel: str | None) -> dict[str, Any]:
+    frames = [{"location": _location(each, kernel)} for each in places]
+    return {"message": {"text": "inlined calls"}, "frames": frames}
 
 
 def _location(place: Place, kernel: str | None) -> dict[str, Any]:

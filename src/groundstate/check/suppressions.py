@@ -14,6 +14,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from groundstate.check.kinds import KINDS
 from groundstate.compiler.light_dataclass import light_dataclass
 
 if TYPE_CHECKING:
@@ -73,11 +74,15 @@ def is_suppressed(finding: Finding, suppressions: Sequence[Suppression]) -> bool
 
 
 def _parse_line(words: list[str], where: str) -> Suppression:
+    from fnmatch import fnmatchcase
+
     kind, *rest = words
     if "=" in kind:
         raise SuppressionError(
             f"{where}: a line begins with a kind such as out-of-bounds-read, or *"
         )
+    if not any(fnmatchcase(each, kind) for each in KINDS):
+        raise SuppressionError(f"{where}: there is no kind '{kind}'; {_hint(kind)}")
     narrowed: dict[str, str] = {}
     for word in rest:
         name, _, value = word.partition("=")
@@ -87,6 +92,14 @@ def _parse_line(words: list[str], where: str) -> Suppression:
             )
         narrowed[name] = value
     return Suppression(kind, **narrowed)
+
+
+def _hint(kind: str) -> str:
+    """The kinds that somebody may have meant; all of them if none is like it."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(kind.lower(), KINDS, n=3)
+    return f"did you mean {' or '.join(near)}?" if near else f"the kinds are {', '.join(KINDS)}"
 
 
 def _is_file(path: str, pattern: str) -> bool:

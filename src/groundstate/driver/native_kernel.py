@@ -9,6 +9,8 @@ import ctypes
 
 from groundstate.driver.native import _call, _check, _new
 from groundstate.native_layouts import (
+    ACCESS_ACQUIRES,
+    ACCESS_RELEASES,
     ACCESS_WRITES,
     ARGUMENT_KINDS,
     BLOCK_COSTS,
@@ -269,10 +271,14 @@ def _accesses(sites: Iterable[dict[str, Any]]) -> SharedAccesses:
     lengths = {site["row"] for site in of_races if site["row"] is not None}
     made.row_argument = min(lengths, default=0)
     for site in of_races:
+        made.synchronises |= bool(site["flags"] & (ACCESS_ACQUIRES | ACCESS_RELEASES))
         made.read |= site["arguments"]
         made.written |= site["arguments"] if site["flags"] & ACCESS_WRITES else 0
         if site["row"] is not None and len(lengths) == 1:
             made.rows |= site["arguments"]
+        elif axes := site.get("texel_axes", 0):
+            made.texels |= site["arguments"]
+            made.texel_axes = min(made.texel_axes or axes, axes)
         elif not site["is_own"]:
             made.shared |= site["arguments"]
     return made

@@ -12,6 +12,8 @@ from tests.driver.kernels import KernelBench
 
 ITEMS = 64
 BYTES = ITEMS * 4
+MANY = 4096
+"""Groups, with more work-items than get a footprint if their list is the only one."""
 KIND = "race-between-commands"
 SOURCE = """
 kernel void put(global int *a) { a[get_global_id(0)] = get_global_id(0); }
@@ -45,6 +47,13 @@ kernel void publish(global int *data, global int *flag) {
     data[get_global_id(0)] = 9;
     barrier(CLK_GLOBAL_MEM_FENCE);
     if (get_global_id(0) == 0)
+        atomic_store_explicit((volatile global atomic_int *)flag, 1, memory_order_release,
+                              memory_scope_device);
+}
+kernel void publish_at_end(global int *data, global int *flag) {
+    data[get_global_id(0)] = 9;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if (get_global_id(0) == get_global_size(0) - 1)
         atomic_store_explicit((volatile global atomic_int *)flag, 1, memory_order_release,
                               memory_scope_device);
 }

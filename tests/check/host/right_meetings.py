@@ -6,7 +6,7 @@ import ctypes
 
 from groundstate import ze
 from tests.check.host.cases import Cases
-from tests.check.host.orders import BYTES, ITEMS, kernel
+from tests.check.host.orders import BYTES, ITEMS, MANY, kernel
 from tests.conftest import check
 from tests.driver.kernels import KernelBench, launch
 from tests.driver.support import FOREVER, close_list, copy, fill, finish, is_signalled, submit, view
@@ -119,6 +119,31 @@ def memory_that_is_used_again(made: KernelBench) -> None:
     finish(commands)
     for _ in range(3):
         view(made.shared(BYTES), BYTES)[:] = 1
+
+
+@right
+def a_large_result_is_waited_for(made: KernelBench) -> None:
+    memory, commands = made.shared(MANY * BYTES), made.immediate(in_order=True)
+    for _ in range(2):
+        launch(commands, kernel(made, "add", memory), MANY)
+    finish(commands)
+    int(view(memory, MANY * BYTES)[0])
+
+
+@right
+def what_a_large_launch_leaves_alone(made: KernelBench) -> None:
+    memory = made.shared(MANY * BYTES)
+    launch(made.immediate(in_order=True), kernel(made, "some", memory, 16, MANY * ITEMS), MANY)
+    view(memory, MANY * BYTES)[:64] = 1
+
+
+@right
+def a_large_launch_publishes(made: KernelBench) -> None:
+    memory, flag = made.shared(MANY * BYTES), made.shared(4)
+    launch(made.immediate(in_order=True), kernel(made, "publish_at_end", memory, flag), MANY)
+    while int(view(flag, 4)[0]) == 0:
+        pass
+    int(view(memory, BYTES)[0])
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import ctypes
 
 from groundstate import ze
 from tests.check.host.cases import Cases
-from tests.check.host.orders import BYTES, ITEMS, copy_rows, kernel
+from tests.check.host.orders import BYTES, ITEMS, MANY, copy_rows, kernel
 from tests.conftest import check
 from tests.driver.kernels import KernelBench, launch
 from tests.driver.support import close_list, copy, fill, finish, submit, view
@@ -63,6 +63,20 @@ def rows_are_read_too_early(made: KernelBench) -> None:
     host = made.host(4096)
     copy_rows(made.immediate(), host, made.local(4096))
     view(host, 4096)[64] = 1
+
+
+@wrong
+def a_large_result_is_read_too_early(made: KernelBench) -> None:
+    memory = made.shared(MANY * BYTES)
+    launch(made.immediate(in_order=True), kernel(made, "put", memory), MANY)
+    int(view(memory, MANY * BYTES)[0])
+
+
+@wrong
+def a_large_input_is_written_too_early(made: KernelBench) -> None:
+    to, source = made.local(MANY * BYTES), made.shared(MANY * BYTES)
+    launch(made.immediate(in_order=True), kernel(made, "move", to, source), MANY)
+    view(source, MANY * BYTES)[MANY // 2 * BYTES] = 1
 
 
 @wrong

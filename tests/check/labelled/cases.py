@@ -4,7 +4,9 @@ Arguments are words: `ints:64` is an allocation of 64 integers that hold their o
 `ints:64+8` a pointer to the ninth of them, `bytes:64+1` one that is aligned to nothing; `local:64`
 are bytes of local memory; `freed:64` was an allocation; `null` is a null pointer, and a number
 itself. Nobody has written the integers of `device:64`, `shared:64` and `host:64`, nor the second
-half of those of `half-device:64` and `half-shared:64`. 64 work-items run in groups of 16.
+half of those of `half-device:64` and `half-shared:64`. `image` is an image of 8 rows of 64 floats,
+`image:r8uint` one of that format; `same:0` is the image that argument 0 is, `view:0` a view of it,
+and `memory:0` the memory in which it lies. 64 work-items run in groups of 16.
 """
 
 from __future__ import annotations

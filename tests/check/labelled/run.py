@@ -20,7 +20,9 @@ class World:
 
     def __init__(self) -> None:
         self.context = gs.default_context()
-        self.kept: list[gs.Memory] = []
+        self.kept: list[gs.Memory | gs.Image] = []
+        self.images: list[gs.Image] = []
+        self.texels: list[gs.Memory] = []
 
     def argument(self, word: str | int) -> Any:
         """What a word stands for."""
@@ -30,6 +32,8 @@ class World:
         count, _, offset = rest.partition("+")
         if kind == "null":
             return None
+        if kind in ("image", "same", "view", "memory"):
+            return self._image(kind, rest)
         if kind == "local":
             return gs.Local(int(count))
         if kind.removeprefix("half-") in ("device", "shared", "host"):
@@ -43,6 +47,27 @@ class World:
         else:
             self.kept.append(memory)
         return address
+
+    def _image(self, kind: str, rest: str) -> gs.Image | gs.Memory:
+        """An image in memory of its own, or what leads to the texels of one that is given."""
+        if kind == "same":
+            return self.images[int(rest)]
+        if kind == "memory":
+            return self.texels[int(rest)]
+        if kind == "view":
+            made = self.images[int(rest)].view()
+        else:
+            name = rest or "r32float"
+            size = gs.ImageFormat.named(name).dtype.itemsize_bytes
+            size *= gs.ImageFormat.named(name).components
+            self.texels.append(self.context.alloc_shared(8 * 64 * size, "uint8"))
+            memory = self.texels[-1]
+            memory.numpy()[:] = 0
+            made = gs.Image.in_memory(memory, (8, 64), name, row_pitch_bytes=64 * size)
+            self.kept.append(memory)
+        self.images.append(made)
+        self.kept.append(made)
+        return made
 
     def _unwritten(self, kind: str, count: int) -> int:
         """The address of memory that nobody has written, or only half of it."""
@@ -76,6 +101,7 @@ def _run(case: Case, module: gs.Module, world: World, output: str) -> list[Any]:
     """What is found in one case: whoever empties the file hears everything anew."""
     open(output, "w").close()
     commands = world.context.default_list()
+    world.images, world.texels = [], []
     arguments = [world.argument(each) for each in case.arguments]
     module.kernel(case.name)(commands, case.groups, case.size, *arguments)
     commands.synchronize()

@@ -6,6 +6,7 @@ from tests.check.labelled import (
     arithmetic,
     copies,
     fences,
+    images,
     inner_arrays,
     memory,
     races,
@@ -26,6 +27,7 @@ SUITES: dict[str, tuple[Case, ...]] = {
     "races": (
         *(*races.CASES, *races_of_atomics.CASES, *races_together.CASES),
         *(*unused.RACES, *rows.RACES, *copies.RACES, *fences.CASES),
+        *images.CASES,
     ),
     "sync": (*races.BARRIERS, *copies.TOGETHER, *subgroups.CASES),
     "arithmetic": arithmetic.CASES,

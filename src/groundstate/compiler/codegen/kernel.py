@@ -24,6 +24,7 @@ import groundstate.compiler.codegen.groups.shuffles
 import groundstate.compiler.codegen.groups.workgroups
 import groundstate.compiler.codegen.images.checks
 import groundstate.compiler.codegen.images.operations
+import groundstate.compiler.codegen.images.races
 import groundstate.compiler.codegen.memory.accesses
 import groundstate.compiler.codegen.memory.atomics
 import groundstate.compiler.codegen.memory.blocks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from groundstate.compiler.ir import Node, constant_int
+from groundstate.compiler.ir import Node, constant_int, constant_node
 from groundstate.compiler.ir.ops import Category, operation
 from groundstate.compiler.spirv.opcodes import MemoryAccess, StorageClass
 from groundstate.compiler.spirv.types import Array, Float, Int, Pointer, Struct, Type, Vector, Void
@@ -117,20 +117,41 @@ def _copies(node: Node) -> Iterator[Access]:
     yield Access(source, "read", size, count=count)
 
 
-def _async_copies(node: Node) -> Iterator[Access]:
-    """A copy between local and global memory: elements of the latter may lie apart."""
+@dataclass(frozen=True, slots=True)
+class CopySide:
+    """What a copy of the group reads, or what it writes."""
+
+    pointer: Node
+    words: str
+    size: Node
+    """The bytes of an element."""
+    count: Node
+    stride: Node | None
+    """How many elements lie from one to the next; None: one."""
+
+
+def sides_of_copy(node: Node) -> Iterator[CopySide]:
+    """Both sides of a copy between local and global memory: elements of the latter may lie
+    apart."""
     _, target, source, *_, count, stride, _ = node.operands
-    pointee = target.type.pointee if isinstance(target.type, Pointer) else None
-    size: int | None = pointee.size if pointee is not None else 1
     if node.op == "UntypedGroupAsyncCopyKHR":
-        size = constant_int(node.operands[3])
-    if size is None:
-        return
+        size = node.operands[3]
+    else:
+        pointee = target.type.pointee if isinstance(target.type, Pointer) else None
+        size = constant_node(Int(64, False), pointee.size if pointee is not None else 1)
     for pointer, words in ((target, "write"), (source, "read")):
         is_local = (
             isinstance(pointer.type, Pointer) and pointer.type.storage == StorageClass.Workgroup
         )
-        yield Access(pointer, words, size, count=count, stride=None if is_local else stride)
+        yield CopySide(pointer, words, size, count, None if is_local else stride)
+
+
+def _async_copies(node: Node) -> Iterator[Access]:
+    """Both sides of a copy of the group, if it is known how large its elements are."""
+    for side in sides_of_copy(node):
+        size = constant_int(side.size)
+        if size is not None:
+            yield Access(side.pointer, side.words, size, count=side.count, stride=side.stride)
 
 
 def _of_function(node: Node) -> Iterator[Access]:

@@ -15,6 +15,7 @@ from groundstate.compiler.instrument.accesses import Access, accesses
 from groundstate.compiler.instrument.provenance import Provenance
 from groundstate.compiler.ir import Kernel, Node, constant_int
 from groundstate.compiler.ir.ops import Affine, operation
+from groundstate.compiler.spirv.types import Vector
 
 MOST_ARGUMENTS = 63
 OTHERS = 1 << MOST_ARGUMENTS
@@ -74,6 +75,22 @@ class OwnElements:
         if first % size + access.size > size:
             return None
         return _Element(first // size, size, row)
+
+
+def own_texel(coordinate: Node) -> int:
+    """Along how many axes a coordinate is the work-item's own number; 0 if it is something else."""
+    if not isinstance(coordinate.type, Vector):
+        return int(_is_number(coordinate, 0))
+    parts: dict[object, Node] = {}
+    whole = coordinate
+    while whole.op == "CompositeInsert" and len(whole.literals) == 1:
+        parts.setdefault(whole.literals[0], whole.operands[0])
+        whole = whole.operands[1]
+    if whole.op == "CompositeConstruct" and len(whole.operands) == coordinate.type.count:
+        parts = dict(enumerate(whole.operands)) | parts
+    axes = range(coordinate.type.count)
+    is_own = all(axis in parts and _is_number(parts[axis], axis) for axis in axes)
+    return len(axes) if is_own else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
 """Races: each access that another work-item could reach is told to the race checker.
 
 In goes a lowered kernel. Beside each load, store and atomic operation on global, local or generic
-memory comes a `TellAccess`, and beside each barrier a `TellBarrier`, which also tells the checker
-of barriers who waits where. native/check/races.c compares accesses and knows what orders them.
+memory comes a `TellAccess`, beside each access of an image a `TellImage`, and beside each barrier a
+`TellBarrier`, which also tells the checker of barriers who waits where. native/check/races.c
+compares accesses and knows what orders them.
 
-Not told are accesses of private and constant memory, and those of images.
+Not told are accesses of private and constant memory.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from collections.abc import Iterator
 from enum import Enum
 
 from groundstate.compiler.instrument import group_copies
-from groundstate.compiler.instrument.accesses import Access, accesses
-from groundstate.compiler.instrument.own_elements import OwnElements
+from groundstate.compiler.instrument.accesses import Access, CopySide, accesses, sides_of_copy
+from groundstate.compiler.instrument.own_elements import MOST_ARGUMENTS, OwnElements, own_texel
 from groundstate.compiler.instrument.provenance import U64, as_u64
 from groundstate.compiler.ir import Kernel, Node, constant_int, constant_node
 from groundstate.compiler.ir.ops import Category, Effect, operation
@@ -22,12 +23,13 @@ from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.ir.site import make_site
 from groundstate.compiler.lower.barriers import is_group_barrier
 from groundstate.compiler.spirv.opcodes import MemorySemantics, Scope, StorageClass
-from groundstate.compiler.spirv.types import Bool, Pointer, Vector, Void
+from groundstate.compiler.spirv.types import Bool, Float, Pointer, Type, Vector, Void
 from groundstate.native_layouts import (
     ACCESS_ACQUIRES,
     ACCESS_ATOMIC,
     ACCESS_FENCED,
     ACCESS_GENERIC,
+    ACCESS_IMAGE,
     ACCESS_LOCAL,
     ACCESS_NARROW,
     ACCESS_RELEASES,
@@ -40,12 +42,14 @@ SPACES = {
     StorageClass.Generic: ACCESS_GENERIC,
 }
 """The memories that work-items share, and how an access says so."""
-LOCAL_FENCE, GLOBAL_FENCE = 1, 2
+LOCAL_FENCE, GLOBAL_FENCE, IMAGE_FENCE = 1, 2, 4
+ALL_FENCES = LOCAL_FENCE | GLOBAL_FENCE | IMAGE_FENCE
 GROUP_SCOPES = (Scope.Workgroup, Scope.Subgroup, Scope.Invocation)
 ACQUIRES = MemorySemantics.Acquire | MemorySemantics.AcquireRelease
 RELEASES = MemorySemantics.Release | MemorySemantics.AcquireRelease
 ANY_ORDER = MemorySemantics.SequentiallyConsistent
 ORDERS = ACQUIRES | RELEASES | ANY_ORDER
+IMAGE_ACCESSES = ("ImageRead", "ImageFetch", "ImageWrite", "SampleImage")
 EXCHANGES = ("AtomicCompareExchange", "AtomicCompareExchangeWeak")
 MOST_BYTES = 0xFFFF
 """Of an access, as it is told."""
@@ -62,12 +66,17 @@ def tell_accesses(kernel: Kernel, analyses: Analyses) -> bool:
         for node in block.nodes:
             if node.op in group_copies.COPIES:
                 nodes.append(group_copies.tell_copy(kernel, node))
+                for side in sides_of_copy(node):
+                    nodes += _told_of_copy(kernel, node, side, own)
             elif node.op == group_copies.WAIT:
                 nodes += group_copies.tell_wait(kernel, node)
                 changed = True
             elif node.op == "MemoryBarrier" and _semantics(node, 1) & (RELEASES | ANY_ORDER):
-                fenced = fences_of(_semantics(node, 1)) or LOCAL_FENCE | GLOBAL_FENCE
+                fenced = fences_of(_semantics(node, 1)) or ALL_FENCES
                 nodes.append(node.derive("TellFence", Void(), [], (fenced,)))
+            elif node.op in IMAGE_ACCESSES and len(kernel.sites) < MOST_SITES:
+                nodes.append(_told_of_image(kernel, node))
+                changed = True
             for told in _told(kernel, node, own, fences):
                 nodes.append(told)
                 changed = True
@@ -135,8 +144,10 @@ def _told(kernel: Kernel, node: Node, own: OwnElements, fences: Fences) -> Itera
     """What is told of a node, and what that needs."""
     for access in accesses(node):
         space = access.pointer.type.storage if isinstance(access.pointer.type, Pointer) else None
-        if node.op in group_copies.COPIES or access.is_block:
-            yield from _told_together(kernel, node, access, own)
+        if node.op in group_copies.COPIES:
+            continue  # they are told of as a whole
+        if access.is_block:
+            yield from _told_of_block(kernel, node, access, own)
             continue
         count = constant_int(access.count) if access.count is not None else 1
         size = access.size * (count or 0)
@@ -168,28 +179,65 @@ def _told(kernel: Kernel, node: Node, own: OwnElements, fences: Fences) -> Itera
         yield node.derive(op, Void(), operands, literals)
 
 
-def _told_together(kernel: Kernel, node: Node, access: Access, own: OwnElements) -> Iterator[Node]:
-    """What is told of a block of the sub-group, or of one side of a copy of the group."""
-    pointer = access.pointer
-    space = pointer.type.storage if isinstance(pointer.type, Pointer) else None
-    if space not in SPACES or len(kernel.sites) >= MOST_SITES:
-        return
-    flags = ACCESS_WRITES if access.words == "write" else 0
-    arguments = 0 if space == StorageClass.Workgroup else own.arguments(pointer)
-    facts = {"arguments": arguments, "is_own": False, "row": None, "is_copy": not access.is_block}
-    site = make_site("races", node, bytes=access.size, flags=flags, **facts)
-    if access.is_block:
+def _told_of_image(kernel: Kernel, node: Node) -> Node:
+    """What is told of texels that are read, sampled or written."""
+    image, *others = node.operands[:3]
+    coordinate, *more = others[::-1] if node.op == "SampleImage" else others
+    is_write = node.op == "ImageWrite"
+    flags = ACCESS_IMAGE | (ACCESS_WRITES if is_write else 0)
+    arguments = 1 << min(_argument_of(image), MOST_ARGUMENTS)
+    site = len(kernel.sites)
+    facts = {"arguments": arguments, "is_own": False, "row": None, "is_image": True}
+    facts["texel_axes"] = own_texel(coordinate)
+    kernel.sites.append(make_site("races", node, bytes=0, flags=flags, **facts))
+    operands = [image, coordinate, *(more if is_write or node.op == "SampleImage" else [])]
+    mixes = node.op == "SampleImage" and _is_float(node.type) and _is_float(coordinate.type)
+    return node.derive("TellImage", Void(), operands, (site, flags, mixes, arguments))
+
+
+def _argument_of(image: Node) -> int:
+    """The number of the argument that an image is; one behind them if it comes from elsewhere."""
+    return int(str(image.literals[0])) if image.op == "Argument" else MOST_ARGUMENTS
+
+
+def _is_float(type_: Type) -> bool:
+    return isinstance(type_.element if isinstance(type_, Vector) else type_, Float)
+
+
+def _told_of_block(kernel: Kernel, node: Node, access: Access, own: OwnElements) -> Iterator[Node]:
+    """What is told of a block of the sub-group."""
+    made = _site_together(kernel, node, access.pointer, access.words, own, bytes=access.size)
+    if made is not None:
+        site, flags, arguments = made
         type_ = node.operands[1].type if isinstance(node.type, Void) else node.type
         rows = type_.count if isinstance(type_, Vector) else 1
-        block = (len(kernel.sites), access.size // rows, flags | SPACES[space], arguments, rows)
-        told = node.derive("TellBlock", Void(), [pointer], block)
-    else:
-        assert access.count is not None
-        stride = access.stride or constant_node(U64, 1)
-        literals = (len(kernel.sites), access.size, flags | SPACES[space], arguments)
-        told = node.derive("TellCopy", Void(), [pointer, access.count, stride], literals)
-    kernel.sites.append(site)
-    yield told
+        literals = (site, access.size // rows, flags, arguments, rows)
+        yield node.derive("TellBlock", Void(), [access.pointer], literals)
+
+
+def _told_of_copy(kernel: Kernel, node: Node, side: CopySide, own: OwnElements) -> Iterator[Node]:
+    """What is told of one side of a copy of the group."""
+    made = _site_together(kernel, node, side.pointer, side.words, own, bytes=0, is_copy=True)
+    if made is not None:
+        site, flags, arguments = made
+        stride = side.stride or constant_node(U64, 1)
+        operands = [side.pointer, side.size, side.count, stride]
+        yield node.derive("TellCopy", Void(), operands, (site, 0, flags, arguments))
+
+
+def _site_together(
+    kernel: Kernel, node: Node, pointer: Node, words: str, own: OwnElements, **facts: object
+) -> tuple[int, int, int] | None:
+    """A site of what several work-items do together, its flags, and the arguments that it uses;
+    None: nobody else can meet it, or there is no room for it."""
+    space = pointer.type.storage if isinstance(pointer.type, Pointer) else None
+    if space not in SPACES or len(kernel.sites) >= MOST_SITES:
+        return None
+    flags = ACCESS_WRITES if words == "write" else 0
+    arguments = 0 if space == StorageClass.Workgroup else own.arguments(pointer)
+    facts |= {"arguments": arguments, "is_own": False, "row": None, "flags": flags}
+    kernel.sites.append(make_site("races", node, **facts))
+    return len(kernel.sites) - 1, flags | SPACES[space], arguments
 
 
 def _added(nodes: list[Node], node: Node) -> Node:
@@ -250,7 +298,7 @@ def _barrier(kernel: Kernel, node: Node, before: list[Node]) -> list[Node]:
     kernel.sites.append(make_site("sync", node, bytes=0, flags=0))
     is_operation = bool(before) and before[-1].op == "WriteGroupCell"
     if node.op == "GroupWaitEvents" or is_operation:
-        fences = LOCAL_FENCE | GLOBAL_FENCE  # it is not said what these order
+        fences = ALL_FENCES  # it is not said what these order
     else:
         fences = fences_of(_semantics(node, 2))
     literals = (len(kernel.sites) - 1, fences, "group" if is_of_group else "subgroup")
@@ -269,10 +317,16 @@ def _computed_fences(node: Node, nodes: list[Node]) -> Node:
 
     semantics = node.operands[2]
     type_ = semantics.type
-    shift = MemorySemantics.WorkgroupMemory.bit_length() - 1
+
+    def moved(memories: int, fence: int) -> Node:
+        """Some bits of the semantics, in the place of a fence."""
+        shift = (memories & -memories).bit_length() - fence.bit_length()
+        only = make("BitwiseAnd", semantics, constant_node(type_, memories))
+        return make("ShiftRightLogical", only, constant_node(type_, shift))
+
     memories = MemorySemantics.WorkgroupMemory | MemorySemantics.CrossWorkgroupMemory
-    only = make("BitwiseAnd", semantics, constant_node(type_, memories))
-    fences = make("ShiftRightLogical", only, constant_node(type_, shift))
+    images = moved(MemorySemantics.ImageMemory, IMAGE_FENCE)
+    fences = make("BitwiseOr", moved(memories, LOCAL_FENCE), images)
     order = make("BitwiseAnd", semantics, constant_node(type_, ORDERS))
     zero = constant_node(type_, 0)
     orders = _added(nodes, node.derive("INotEqual", Bool(), [order, zero]))
@@ -284,4 +338,6 @@ def fences_of(semantics: int) -> int:
     if not semantics & ORDERS:
         return 0
     local = LOCAL_FENCE if semantics & MemorySemantics.WorkgroupMemory else 0
-    return local | (GLOBAL_FENCE if semantics & MemorySemantics.CrossWorkgroupMemory else 0)
+    images = IMAGE_FENCE if semantics & MemorySemantics.ImageMemory else 0
+    global_ = GLOBAL_FENCE if semantics & MemorySemantics.CrossWorkgroupMemory else 0
+    return local | global_ | images

@@ -36,9 +36,16 @@ define("TellBlock", "pointer. -> void", Category.CONTROL, effect=Effect.OBSERVAB
 """The same for a block of the sub-group: each lane accesses an element of each row. The literals
 are those of TellAccess, for one element, and the number of rows."""
 
-define("TellCopy", "pointer. whole. whole. -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
-"""The same for a copy of the group: how many elements, and how many lie from one to the next. The
-literals are those of TellAccess."""
+define("TellImage", "image numeric any? -> void", Category.CONTROL, effect=Effect.OBSERVABLE)
+"""The same for texels, of which the image says how large they are: its coordinates, and a sampler,
+or what is written. The literals are those of TellAccess without the bytes, and whether linear
+samplers mix several texels."""
+
+define(
+    "TellCopy", "pointer. whole. whole. whole. -> void", Category.CONTROL, effect=Effect.OBSERVABLE
+)
+"""The same for a copy of the group: the bytes of an element, how many there are, and how many lie
+from one to the next. The literals are those of TellAccess, of which the bytes say nothing."""
 
 define("TellFence", "-> void", Category.CONTROL, effect=Effect.OBSERVABLE)
 """Tells that work-items have come to a fence that releases. The literal is the memories that it

@@ -15,7 +15,7 @@ from groundstate.driver.checking import host_stack
 from groundstate.driver.checking.group_findings import item_at
 from groundstate.driver.checking.kernel_findings import group_of, places_of
 from groundstate.driver.module import entry_point_at
-from groundstate.excerpt import Place
+from groundstate.excerpt import Place, of_other
 from groundstate.findings import Finding
 from groundstate.native_layouts import CommandRace, Dispatch, RaceParty
 
@@ -56,7 +56,7 @@ def read(race: CommandRace) -> Finding:
             f"race between {_words(one.what)} and {_words(other.what)}: {ACCESSES[one.access]} and "
             f"{ACCESSES[other.access]} of the same {'byte' if race.bytes == 1 else 'bytes'}"
         ),
-        places=[*places, *_second(its, other)],
+        places=[*places, *of_other(its, _name(other))],
         notes=[*notes, f"at address {race.address:#x}", HOST_ADVICE if is_host else ADVICE],
         kernel=_kernel(one) or _kernel(other),
         work_item=item,
@@ -106,8 +106,3 @@ def _place(party: RaceParty) -> list[Place]:
     who = f"work-item ({', '.join(map(str, item))})"
     near = "" if party.is_exact else ", or one near it"
     return places_of(entry_point, sites[party.site], f"{ACCESSES[party.access]} by {who}{near}")
-
-
-def _second(places: list[Place], party: RaceParty) -> list[Place]:
-    """The places of the other party, of which the first says who it is."""
-    return [replace(places[0], beside=_name(party)), *places[1:]] if places else []

@@ -7,6 +7,7 @@ native/check/races.c and group_checks.c write the records.
 from __future__ import annotations
 
 from groundstate.compiler.light_dataclass import replace
+from groundstate.excerpt import of_other
 from groundstate.findings import Finding
 from groundstate.native_layouts import (
     ACCESS_ATOMIC,
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from groundstate.driver.module import EntryPoint
-    from groundstate.excerpt import Place
     from groundstate.native_layouts import LaunchReports, ReportRecord, SiteReports
 
 CHECKERS = frozenset(("races", "sync"))
 IS_LOCAL, IS_SAME_VALUE = 1, 2
+IMAGE = "image"
 DIVERGENT = GROUP_REPORTS.index("divergent_barrier")
 DIVERGENT_OPERATION = GROUP_REPORTS.index("divergent_operation")
 INACTIVE_SOURCE = GROUP_REPORTS.index("inactive_source")
@@ -98,24 +99,25 @@ def _race(
     items = dispatch.group_size[0] * dispatch.group_size[1] * dispatch.group_size[2]
     item, its = tuple(record.work_item), item_at(dispatch, group, (second & 0xFFFFFFFF) % items)
     own_group, its_group = group_of(item, dispatch), group_of(its, dispatch)
-    memory = "local" if flags & IS_LOCAL else "global"
+    memory = _memory_of(flags, site, other)
+    part = "texel" if memory == IMAGE else "byte" if size == 1 else "bytes"
     parties = "work-items of one group" if own_group == its_group else "work-groups"
     same = ", which store the same value" if flags & IS_SAME_VALUE else ""
     kinds = f"{_access(site)} and {_access(other)}"
     title = (
-        f"race in {memory} memory between two {parties}: {kinds} of the same "
-        f"{'byte' if size == 1 else 'bytes'}{same}"
+        f"race in {'an image' if memory == IMAGE else f'{memory} memory'} between two {parties}: "
+        f"{kinds} of the same {part}{same}"
     )
     who, whose = _who(site, item), _who(other, its)
     places = places_of(entry_point, site, f"{_access(site)} by {who}")
-    places += _second(
+    places += of_other(
         places_of(entry_point, other, f"{_access(other)} by {whose}"),
         f"{whose}, group {_shown(its_group)}",
     )
     notes = [] if other["frames"] else [f"the {_access(other)} is by {whose}"]
     return Finding(
         checker="races",
-        kind=f"race-in-{memory}-memory",
+        kind="race-in-image" if memory == IMAGE else f"race-in-{memory}-memory",
         title=title,
         places=places,
         notes=[
@@ -129,13 +131,15 @@ def _race(
     )
 
 
+def _memory_of(flags: int, *sites: dict[str, Any]) -> str:
+    """Which memory a race is in; a pointer may lead to the texels of an image."""
+    if any(site.get("is_image") for site in sites):
+        return IMAGE
+    return "local" if flags & IS_LOCAL else "global"
+
+
 def _who(site: dict[str, Any], item: Item) -> str:
     return "the whole group" if site.get("is_copy") else f"work-item {_shown(item)}"
-
-
-def _second(places: list[Place], beside: str) -> list[Place]:
-    """The places of the other party, of which the first says who it is."""
-    return [replace(places[0], beside=beside), *places[1:]] if places else []
 
 
 def _advice(memory: str, is_one_group: bool, site: dict[str, Any], other: dict[str, Any]) -> str:
@@ -145,8 +149,7 @@ def _advice(memory: str, is_one_group: bool, site: dict[str, Any], other: dict[s
     if is_one_group and other.get("is_copy"):
         return "wait_group_events, with the event of the copy, has to lie between them"
     if is_one_group:
-        flag = "CLK_LOCAL_MEM_FENCE" if memory == "local" else "CLK_GLOBAL_MEM_FENCE"
-        return f"no barrier({flag}) lies between them"
+        return f"no barrier(CLK_{memory.upper()}_MEM_FENCE) lies between them"
     return "nothing orders two groups of a launch but atomic operations that acquire and release"
 
 
@@ -173,7 +176,7 @@ def _divergent_barrier(
     notes = [f"{waiting} work-items wait here, the first is {_shown(item)}"]
     if place:
         title = "work-items of a group wait at different barriers"
-        places += _second(
+        places += of_other(
             places_of(entry_point, sites[place - 1], f"{elsewhere} wait here"),
             f"work-item {_shown(its)}",
         )

@@ -6,15 +6,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from groundstate import findings
+from groundstate import findings, knobs
 from groundstate.driver import native
 from groundstate.driver.api import request
+
+WHEN_FOUND = (knobs.CHECK_STOP, knobs.CHECK_DEVICE, knobs.CHECK_STRICT)
+"""Variables that are looked at when it comes to them: what is wrong with one is said at once."""
 
 
 def start(checkers: Sequence[str]) -> None:
     """Begins to check; before any checker is switched on, so that this ends after all of them."""
     import atexit
 
+    for knob in WHEN_FOUND:
+        knob.get()
     native.check_session_start()
     native.enable_host_stacks(True)
     findings.begin(checkers)

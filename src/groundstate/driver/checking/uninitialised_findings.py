@@ -15,6 +15,7 @@ from groundstate.compiler.light_dataclass import replace
 from groundstate.driver import native
 from groundstate.driver.api import request
 from groundstate.driver.checking import host_stack, memory_findings
+from groundstate.excerpt import of_other
 from groundstate.findings import Finding
 from groundstate.native_layouts import Dispatch, SiteReports
 
@@ -125,7 +126,7 @@ def _finding(
         is_variable = where["memory"] == "variable"
         beside = "where it was declared" if is_variable else "where it was read"
         read = places_of(entry_point, where, _label(entry_point, where))
-        places = read if _are_one(places, read) else [*places, *_second(read, beside)]
+        places = read if _are_one(places, read) else [*places, *of_other(read, beside)]
         notes += _notes(entry_point, where, loaded)
     elif site["unwritten"]:
         notes.append("it comes from a private variable that is not written on every way to here")
@@ -169,11 +170,6 @@ def _are_one(used: list[Place], read: list[Place]) -> bool:
     """True if an atomic operation uses what it reads itself."""
     where = [[(each.file, each.line, each.column) for each in places] for places in (used, read)]
     return where[0] == where[1]
-
-
-def _second(places: list[Place], beside: str) -> list[Place]:
-    """The places of the origin, of which the first says what it is."""
-    return [replace(places[0], beside=beside), *places[1:]] if places else []
 
 
 def _label(entry_point: EntryPoint, site: dict[str, Any]) -> str:

@@ -115,6 +115,34 @@ def whole_place(shape: Shape, view: View, place: list[Vec]) -> tuple[Vec, Vec]:
     return offsets, inside.to_int(32)
 
 
+NOWHERE = -1
+"""In place of the offset of a texel that is not accessed."""
+
+
+def accessed(shape: Shape, view: Vec, place: list[Vec]) -> Vec:
+    """The offsets of the texels at whole coordinates, or NOWHERE."""
+
+    def find(pointer: Vec, *given: Vec) -> Results:
+        offsets, inside = whole_place(shape, View(pointer), list(given))
+        return (inside.differs(0).choose(offsets, NOWHERE),)
+
+    return call_routine(f"image.accessed.{shape}", find, view, *place)[0]
+
+
+def sampled(shape: Shape, view: Vec, flags: Vec, place: list[Vec], corner: int, mixes: bool) -> Vec:
+    """The offsets of one of the texels that a sampler mixes, or NOWHERE: it has a bit of its number
+    for each axis, and those that count as nothing are not accessed."""
+    coordinate = "f" if is_float(place[0].t) else "i"
+
+    def find(pointer: Vec, flags: Vec, *given: Vec) -> Results:
+        sampler = Sampler(flags)
+        offsets, inside = _corner(shape, View(pointer), sampler, list(given), corner, mixes)
+        return (inside.differs(0).choose(offsets, NOWHERE),)
+
+    name = f"image.sampled.{shape}.{coordinate}.{corner}.{'mixed' if mixes else 'single'}"
+    return call_routine(name, find, view, flags, *place)[0]
+
+
 def _fields(shape: Shape) -> list[tuple[str, str]]:
     """The size and the pitch that belong to each coordinate."""
     fields = list(zip(SIZES, PITCHES, strict=True))[: shape.axes]
@@ -132,12 +160,7 @@ def times_pitch(view: View, index: Vec, pitch: str) -> Vec:
 
 
 def _sample(shape: Shape, view: View, sampler: Sampler, place: list[Vec], kind: str) -> Results:
-    place = [each.freeze() for each in place]
-    start = view.pointer.text
-    everywhere = Vec(start, like(place[0].t, "i32"), "").constant(-1)
-    base = Vec(start, like(place[0].t, "i64"), "").constant(0)
-    if shape.is_array:
-        base = times_pitch(view, _layer(view, place.pop()), "slice_pitch")
+    place, base, everywhere = _begin(shape, view, place)
     if not is_float(place[0].t):
         return _nearest(shape, view, sampler, place, base, everywhere, kind)
     points = [_scaled(view, sampler, size, each) for size, each in zip(SIZES, place, strict=False)]
@@ -151,6 +174,43 @@ def _sample(shape: Shape, view: View, sampler: Sampler, place: list[Vec], kind: 
         return _linear(shape, view, sampler, points, base, everywhere)
 
     return either(sampler.has(LINEAR), linear, nearest) if kind == "float" else nearest()
+
+
+def _begin(shape: Shape, view: View, place: list[Vec]) -> tuple[list[Vec], Vec, Vec]:
+    """The coordinates within a layer, the offsets of the layers, and all lanes."""
+    place = [each.freeze() for each in place]
+    start = view.pointer.text
+    everywhere = Vec(start, like(place[0].t, "i32"), "").constant(-1)
+    base = Vec(start, like(place[0].t, "i64"), "").constant(0)
+    if shape.is_array:
+        base = times_pitch(view, _layer(view, place.pop()), "slice_pitch")
+    return place, base, everywhere
+
+
+def _corner(
+    shape: Shape, view: View, sampler: Sampler, place: list[Vec], corner: int, mixes: bool
+) -> Results:
+    """The offsets of one of the texels that are sampled, and where it is one."""
+    place, base, everywhere = _begin(shape, view, place)
+    if not is_float(place[0].t):
+        return _nearest_place(shape, view, sampler, place, base, everywhere)
+    points = [_scaled(view, sampler, size, each) for size, each in zip(SIZES, place, strict=False)]
+
+    def nearest() -> Results:
+        if corner > 0:
+            return base, everywhere.constant(0)
+        indices = [_to_int(each.floor()) for each in points]
+        return _nearest_place(shape, view, sampler, indices, base, everywhere)
+
+    def linear() -> Results:
+        offsets, inside = base, everywhere
+        for axis, (size, point) in enumerate(zip(SIZES, points, strict=False)):
+            end = _ends(view, sampler, size, point)[corner >> axis & 1]
+            offsets = offsets + times_pitch(view, end.index, PITCHES[axis])
+            inside = inside & end.inside & end.weight.differs(0.0).to_int(32)
+        return offsets, inside
+
+    return either(sampler.has(LINEAR), linear, nearest) if mixes else nearest()
 
 
 def _layer(view: View, coordinate: Vec) -> Vec:
@@ -214,12 +274,19 @@ def _nearest(
     everywhere: Vec,
     kind: str,
 ) -> Results:
+    return fetch(view, *_nearest_place(shape, view, sampler, indices, base, everywhere), kind)
+
+
+def _nearest_place(
+    shape: Shape, view: View, sampler: Sampler, indices: list[Vec], base: Vec, everywhere: Vec
+) -> tuple[Vec, Vec]:
+    """The offsets of texels, and which of them are in the image."""
     offsets, inside = base, everywhere
     for axis in range(shape.axes):
         index, there = _wrapped(view, sampler, SIZES[axis], indices[axis])
         offsets = offsets + times_pitch(view, index, PITCHES[axis])
         inside = inside & there
-    return fetch(view, offsets, inside, kind)
+    return offsets, inside
 
 
 @light_dataclass()

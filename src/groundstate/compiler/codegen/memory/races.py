@@ -27,12 +27,12 @@ from groundstate.native_layouts import (
 BARRIERS = frozenset(("TellBarrier", "TellTogether"))
 TELLS = (
     BARRIERS
-    | {"TellAccess", "TellAccessIf", "TellBlock", "TellCopy"}
+    | {"TellAccess", "TellAccessIf", "TellBlock", "TellCopy", "TellImage"}
     | {"TellCopyBegins", "TellWait", "TellFence"}
 )
 MIX = 0x9E3779B97F4A7C15 - (1 << 64)
 """An odd number with as many ones as zeros, which makes a hash of numbers."""
-LANES_SHIFT, COMPONENT_SHIFT, FENCES_SHIFT = 32, 40, 16
+BYTES_SHIFT, LANES_SHIFT, COMPONENT_SHIFT, FENCES_SHIFT = 16, 32, 40, 16
 MOST_COMPONENT_BYTES = 8
 ALL_EVENTS = -1
 """What is told of a wait for events that are not known."""
@@ -48,13 +48,13 @@ def tells_barriers(kernel: Kernel) -> bool:
     return any(node.op in BARRIERS for node in kernel.nodes())
 
 
-def _function(emitter: Emitter, name: str) -> str:
+def checker_function(emitter: Emitter, name: str) -> str:
     text, offset = emitter.text, offset_of(GroupChecks, name)
     place = text.emit(f"getelementptr i8, ptr {emitter.context.group_checks}, i64 {offset}")
     return text.emit(f"load ptr, ptr {place}, align 8, !invariant.load !0")
 
 
-def _first_item(emitter: Emitter) -> str:
+def first_item(emitter: Emitter) -> str:
     """The number of the first lane's work-item in its group."""
     return emitter.context.ids["LocalInvocationIndex"][0].name
 
@@ -62,7 +62,7 @@ def _first_item(emitter: Emitter) -> str:
 @handles("TellAccess")
 def _tell_access(emitter: Emitter, node: Node) -> None:
     """Tells of an access, unless it is one of arguments of which the launch is told nothing."""
-    _tell_if_told(emitter, node, lambda is_watched: _tell(emitter, node, is_watched))
+    tell_if_told(emitter, node, lambda is_watched: _tell(emitter, node, is_watched))
 
 
 @handles("TellAccessIf")
@@ -73,7 +73,7 @@ def _tell_access_if(emitter: Emitter, node: Node) -> None:
         with only(emitter, emitter.scalar(node.operands[1])):
             _tell(emitter, node, is_watched)
 
-    _tell_if_told(emitter, node, tell)
+    tell_if_told(emitter, node, tell)
 
 
 @handles("TellBlock")
@@ -81,7 +81,7 @@ def _tell_block(emitter: Emitter, node: Node) -> None:
     """A row after the other, of which each lane has an element."""
 
     def tell(is_watched: str) -> None:
-        pointer, size, rows = emitter.scalar(node.operands[0]), *_numbers(node, 1, 4)
+        pointer, size, rows = emitter.scalar(node.operands[0]), *numbers(node, 1, 4)
         if emitter.width > 1 and pointer.stride != 0:
             pointer = pick_first(emitter, pointer)
         for index in range(rows):
@@ -89,7 +89,7 @@ def _tell_block(emitter: Emitter, node: Node) -> None:
             lanes = Lanes("ptr", row.name, size if emitter.width > 1 else 0)
             _tell_lanes(emitter, node, lanes, is_watched, None)
 
-    _tell_if_told(emitter, node, tell)
+    tell_if_told(emitter, node, tell)
 
 
 @handles("TellCopy")
@@ -98,24 +98,23 @@ def _tell_copy(emitter: Emitter, node: Node) -> None:
     text = emitter.text
     place = text.lane(emitter.scalar(node.operands[0]), 0)
     base = text.emit(f"ptrtoint ptr {place} to i64")
-    count, stride = (
+    size, count, stride = (
         emitter.widen_i64(each, text.lane(emitter.scalar(each), 0)) for each in node.operands[1:]
     )
-    site, size, flags = _numbers(node, 0, 1, 2)
-    info = _signed(site | size << 16 | flags | 1 << LANES_SHIFT | ACCESS_WATCHED)
-    distance = text.emit(f"mul i64 {stride}, {size}")
+    site, flags = numbers(node, 0, 2)
+    info = signed(site | flags | 1 << LANES_SHIFT | ACCESS_WATCHED)
     text.do(
-        f"call void {_function(emitter, 'copy')}(i64 {base}, i64 {distance}, i64 {count}, "
-        f"i64 {_first_item(emitter)}, i64 {info})"
+        f"call void {checker_function(emitter, 'copy')}(i64 {base}, i64 {size}, i64 {stride}, "
+        f"i64 {count}, i64 {first_item(emitter)}, i64 {info})"
     )
 
 
 @handles("TellFence")
 def _tell_fence(emitter: Emitter, node: Node) -> None:
-    (memories,) = _numbers(node, 0)
+    (memories,) = numbers(node, 0)
     emitter.text.do(
-        f"call void {_function(emitter, 'fence')}(i64 {_active(emitter)}, "
-        f"i64 {_first_item(emitter)}, i64 {memories})"
+        f"call void {checker_function(emitter, 'fence')}(i64 {active_bits(emitter)}, "
+        f"i64 {first_item(emitter)}, i64 {memories})"
     )
 
 
@@ -125,21 +124,21 @@ def _tell_copy_begins(emitter: Emitter, node: Node) -> None:
     text = emitter.text
     given = _event_number(emitter, node.operands[0])
     none = text.emit(f"icmp eq i64 {given}, 0")
-    (site,) = _numbers(node, 0)
+    (site,) = numbers(node, 0)
     number = text.emit(f"select i1 {none}, i64 {site + 1}, i64 {given}")
     text.do(
-        f"call void {_function(emitter, 'begin_copy')}"
-        f"(i64 {_first_item(emitter)}, i64 {number}, i64 {site})"
+        f"call void {checker_function(emitter, 'begin_copy')}"
+        f"(i64 {first_item(emitter)}, i64 {number}, i64 {site})"
     )
 
 
 @handles("TellWait")
 def _tell_wait(emitter: Emitter, node: Node) -> None:
-    text, (site,) = emitter.text, _numbers(node, 0)
+    text, (site,) = emitter.text, numbers(node, 0)
     number = _event_number(emitter, node.operands[0]) if node.operands else str(ALL_EVENTS)
     text.do(
-        f"call void {_function(emitter, 'wait')}"
-        f"(i64 {_first_item(emitter)}, i64 {number}, i64 {site})"
+        f"call void {checker_function(emitter, 'wait')}"
+        f"(i64 {first_item(emitter)}, i64 {number}, i64 {site})"
     )
 
 
@@ -161,8 +160,8 @@ def _tell_together(emitter: Emitter, node: Node) -> None:
         given, of_lanes = "0", emitter.new_slot(wide, "w")
         text.do(f"store {wide} {found.name}, ptr {of_lanes}")
     text.do(
-        f"call void {_function(emitter, 'together')}(i64 {given}, ptr {of_lanes}, "
-        f"i64 {_active(emitter)}, i64 {_first_item(emitter)}, i64 {node.literals[0]})"
+        f"call void {checker_function(emitter, 'together')}(i64 {given}, ptr {of_lanes}, "
+        f"i64 {active_bits(emitter)}, i64 {first_item(emitter)}, i64 {node.literals[0]})"
     )
 
 
@@ -182,11 +181,11 @@ def _mixed(emitter: Emitter, hash_: Lanes, operand: Lanes) -> Lanes:
     return Lanes("i64", text.emit(f"add {wide} {product}, {name}"), None if is_vector else 0)
 
 
-def _numbers(node: Node, *positions: int) -> list[int]:
+def numbers(node: Node, *positions: int) -> list[int]:
     return [int(str(node.literals[each])) for each in positions]
 
 
-def _tell_if_told(emitter: Emitter, node: Node, tell: Callable[[str], None]) -> None:
+def tell_if_told(emitter: Emitter, node: Node, tell: Callable[[str], None]) -> None:
     """Writes a call that is made if the launch is told of the arguments in question."""
     text, arguments = emitter.text, int(str(node.literals[3]))
     if arguments == 0:
@@ -210,7 +209,7 @@ def _has(emitter: Emitter, field: str, arguments: int) -> str:
     text, offset = emitter.text, offset_of(GroupChecks, field)
     place = text.emit(f"getelementptr i8, ptr {emitter.context.group_checks}, i64 {offset}")
     bits = text.emit(f"load i64, ptr {place}, align 8, !invariant.load !0")
-    common = text.emit(f"and i64 {bits}, {_signed(arguments)}")
+    common = text.emit(f"and i64 {bits}, {signed(arguments)}")
     return text.emit(f"icmp ne i64 {common}, 0")
 
 
@@ -225,8 +224,8 @@ def _tell_lanes(
     emitter: Emitter, node: Node, pointer: Lanes, is_watched: str, value: Value | None
 ) -> None:
     text = emitter.text
-    site, size, flags = _numbers(node, 0, 1, 2)
-    info = site | size << 16 | flags | emitter.width << LANES_SHIFT
+    site, size, flags = numbers(node, 0, 1, 2)
+    info = site | size << BYTES_SHIFT | flags | emitter.width << LANES_SHIFT
     stride = pointer.stride
     if stride is None:
         wide = text.vector_type(pointer.type)
@@ -244,16 +243,16 @@ def _tell_lanes(
             values, has_one = _spilled(emitter, parts)
             info |= ACCESS_ONE_VALUE if has_one else 0
             info |= scalar_bytes(parts[0].type) << COMPONENT_SHIFT
-    told = str(_signed(info | ACCESS_WATCHED))
+    told = str(signed(info | ACCESS_WATCHED))
     if is_watched:
-        told = text.emit(f"select i1 {is_watched}, i64 {told}, i64 {_signed(info)}")
+        told = text.emit(f"select i1 {is_watched}, i64 {told}, i64 {signed(info)}")
     text.do(
-        f"call void {_function(emitter, 'access')}(i64 {base}, i64 {stride}, "
-        f"i64 {_active(emitter)}, i64 {_first_item(emitter)}, i64 {told}, ptr {values})"
+        f"call void {checker_function(emitter, 'access')}(i64 {base}, i64 {stride}, "
+        f"i64 {active_bits(emitter)}, i64 {first_item(emitter)}, i64 {told}, ptr {values})"
     )
 
 
-def _active(emitter: Emitter) -> str:
+def active_bits(emitter: Emitter) -> str:
     """The active lanes as bits."""
     if emitter.mask is None or emitter.width == 1:
         return str((1 << emitter.width) - 1)
@@ -262,7 +261,7 @@ def _active(emitter: Emitter) -> str:
     return narrow if emitter.width == 64 else text.emit(f"zext {bits} {narrow} to i64")
 
 
-def _signed(number: int) -> int:
+def signed(number: int) -> int:
     return number - (1 << 64) if number >> 63 else number
 
 
@@ -294,17 +293,17 @@ def _spilled(emitter: Emitter, parts: list[Lanes]) -> tuple[str, bool]:
 @handles("TellBarrier")
 def _tell_barrier(emitter: Emitter, node: Node) -> None:
     """Of a group: all lanes of a vector come to it together, or it has only one."""
-    text, first = emitter.text, _first_item(emitter)
+    text, first = emitter.text, first_item(emitter)
     site, fences = (int(str(each)) for each in node.literals[:2])
     info = str(site | fences << FENCES_SHIFT)
     if node.operands:
         shifted = text.emit(f"shl i64 {_common_bits(emitter, node.operands[0])}, {FENCES_SHIFT}")
         info = text.emit(f"or i64 {shifted}, {site}")
     if node.literals[2] == "group":
-        function = _function(emitter, "arrive")
+        function = checker_function(emitter, "arrive")
         text.do(f"call void {function}(i64 {first}, i64 {emitter.width}, i64 {info})")
     else:
-        function = _function(emitter, "subgroup_barrier")
+        function = checker_function(emitter, "subgroup_barrier")
         text.do(f"call void {function}(i64 {first}, i64 {info})")
 
 
