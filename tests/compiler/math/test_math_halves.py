@@ -83,3 +83,19 @@ def test_expression_of_halves_is_rounded_once_or_twice() -> None:
         twice = x * y + z
     same = np.isnan(out) | (out == fused) | (out == twice)
     assert same.all()
+
+
+def test_mad_of_halves_is_rounded_once() -> None:
+    text = """kernel void f(global const half *x, global const half *y, global const half *z,
+                            global half *out, global half *sums) {
+        size_t i = get_global_id(0);
+        out[i] = mad(x[i], y[i], z[i]); sums[i] = x[i] * y[i] + z[i]; }"""
+    x, y, z = (np.random.default_rng(7).uniform(1, 2, (3, COUNT))).astype("f2")
+    out, sums = np.zeros_like(x), np.zeros_like(x)
+    run(text, "f", COUNT, x, y, z, out, sums, width=16)
+    exact = x.astype("f8") * y + z
+    # Next to the middle between two halves, machines that use floats may choose the other one.
+    certain = exact.astype("f4").astype("f2") == exact.astype("f2")
+    np.testing.assert_array_equal(out[certain], exact.astype("f2")[certain])
+    np.testing.assert_array_equal(sums[certain], out[certain])
+    assert (out != x * y + z).sum() > COUNT // 10

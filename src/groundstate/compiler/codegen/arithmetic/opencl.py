@@ -51,7 +51,6 @@ INTRINSICS: dict[str, str] = {
     "floor": "floor",
     "fmax": "maxnum",
     "fmin": "minnum",
-    "mad": "fmuladd",
     "rint": "rint",
     "sqrt": "sqrt",
     "trunc": "trunc",
@@ -200,9 +199,7 @@ def _binary(emitter: Emitter, op: str, left: Lanes, right: Lanes) -> Lanes:
 
 def _multiplied_and_added(emitter: Emitter, left: Lanes, right: Lanes, total: Lanes) -> Lanes:
     """In one step where the machine has an instruction for it: the error bounds of a dot product
-    allow it. Halves are rounded in between, because some machines compute them as floats."""
-    if left.type == "half":
-        return _binary(emitter, "fadd", total, _binary(emitter, "fmul", left, right))
+    allow it."""
     found = _one(emitter, "mad", left.type, [left, right, total])
     assert found is not None
     return found[0]
