@@ -24,9 +24,9 @@ def on_this_machine(cpu: str, features: str, triple: str) -> Target:
 
 
 def _described(features: str, triple: str) -> Target:
-    if triple.startswith(("aarch64", "arm64")):
-        return NEON
     there = {each[1:] for each in features.split(",") if each.startswith("+")}
+    if triple.startswith(("aarch64", "arm64")):
+        return replace(NEON, has_half_arithmetic="fullfp16" in there)
     found = next(target for needed, target in NEWEST_FIRST if there.issuperset(needed))
     for needed, fields in MORE:
         if there.issuperset(needed):

@@ -38,6 +38,7 @@ def nvptx(sm: int) -> Target:
         subgroup_size=WARP,
         compute_capability=sm,
         trusts_alignment=True,
+        has_half_arithmetic=True,
     )
 
 
