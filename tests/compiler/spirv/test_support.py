@@ -56,7 +56,7 @@ def test_the_tables_name_nothing_else() -> None:
     ours |= {"SDotAdd", "UDotAdd", "SUDotAdd", "ShortDotAdd", "BFloatDotAdd", "TileProduct"}
     ours |= {"Report", "ArgumentBound", "Guard"}
     ours |= {"TellAccess", "TellAccessIf", "TellBlock", "TellCopy", "TellBarrier"}
-    ours |= {"TellFence", "TellCopyBegins", "TellWait", "TellTogether"}
+    ours |= {"TellFence", "TellCopyBegins", "TellWait", "TellTogether", "TellImage"}
     ours |= {"CountBlock", "CountBranch"}
     ours |= {"CheckArithmetic", "CheckImage", "CheckConvergence", "SourceIsMissing"}
     ours |= {"ShadowLoad", "ShadowStore", "ShadowCopy", "LifetimeBegins", "InputsAreWritten"}
