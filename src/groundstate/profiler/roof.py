@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from groundstate import knobs
-from groundstate.driver.devices.cpu import Machine
 
 KERNELS = Path(__file__).with_name("roof.spv")
 TIME_LIMIT_S = 120
@@ -34,6 +33,8 @@ CHAINS = 12
 """Of multiply-adds in a work-item."""
 CACHED = 2048
 """Floats that a group reads again and again."""
+IDENTITY = ("model name", "CPU implementer", "CPU variant", "CPU part")
+"""How lines of /proc/cpuinfo begin that name the CPU: the first on x86-64, the others on Arm."""
 MEASURED_IN = b"\0roof 1\0"
 """What the results are kept under; another number when they are measured in another way."""
 
@@ -52,10 +53,7 @@ def roof(environment: Mapping[str, str], workers: int) -> Roof | None:
     """The roof for a program that runs in an environment; None if it cannot be measured."""
     from groundstate.compiler.cache import disk
 
-    key = (
-        MEASURED_IN
-        + f"{_cpu(Machine())}\0{workers}\0{environment.get(knobs.MAX_ISA.name)}".encode()
-    )
+    key = MEASURED_IN + f"{_cpu()}\0{workers}\0{environment.get(knobs.MAX_ISA.name)}".encode()
     known = disk.get(key)
     if known is not None:
         return Roof(**json.loads(known))
@@ -71,9 +69,15 @@ def roof(environment: Mapping[str, str], workers: int) -> Roof | None:
     return found
 
 
-def _cpu(machine: Machine) -> str:
-    """The name of a machine's CPU, and how many of them this process may use."""
-    return f"{machine.model_name} {len(machine.allowed_cpus)}"
+def _cpu(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
+    """What tells the CPU from others, and how many of them this process may use."""
+    try:
+        text = cpuinfo.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ""
+    lines = text.partition("\n\n")[0].splitlines()
+    names = " ".join(line for line in lines if line.startswith(IDENTITY))
+    return f"{names or os.uname().machine} {len(os.sched_getaffinity(0))}"
 
 
 def measure() -> Roof:
