@@ -74,7 +74,8 @@ int main(int argc, char **argv) {
     static pointer pointers[MOST];
     if (argc != 3 || (input = fopen(argv[1], "rb")) == NULL)
         return 1;
-    const uint64_t groups = read_word(), local = read_word(), private = read_word(), saved = read_word();
+    const uint64_t first = read_word(), groups = read_word();
+    const uint64_t local = read_word(), private = read_word(), saved = read_word();
     const uint64_t buffer_count = read_word(), pointer_count = read_word();
     if (buffer_count > MOST || pointer_count > MOST)
         return 3;
@@ -82,7 +83,7 @@ int main(int argc, char **argv) {
         read_buffer(&buffers[each]);
     for (uint64_t each = 0; each < pointer_count; each++)
         set_pointer(&pointers[each], buffers);
-    run(buffers[0].start, 0, groups, new_local_memory(local, private, saved));
+    run(buffers[0].start, first, groups, new_local_memory(local, private, saved));
     for (uint64_t each = 0; each < pointer_count; each++)
         memcpy(buffers[pointers[each].from].start + pointers[each].at, &pointers[each].before, sizeof(uint64_t));
     FILE *output = fopen(argv[2], "wb");

@@ -40,6 +40,8 @@ class Call:
     variables: Bytes
     local_bytes: int
     streams: bool
+    part: tuple[int, int]
+    """The number of the first group that runs, and how many there are."""
 
     def dispatch(self, block: int = 0) -> Dispatch:
         """What compiled code reads, with the block at an address."""
@@ -63,8 +65,9 @@ def run(
     offset: Size = (0, 0, 0),
     variables: Bytes | None = None,
     streams: bool = False,
+    part: tuple[int, int] | None = None,
 ) -> None:
-    """Runs a kernel over all groups, with `width` lanes."""
+    """Runs a kernel over all groups, or a part of them, with `width` lanes."""
     signature = program.signature(name)
     code = program.compile(name, group_size, width)
     block = bytearray(signature.block_bytes + 16)
@@ -82,7 +85,9 @@ def run(
             data = value.tobytes()
         block[argument.offset : argument.offset + len(data)] = data
     values = variables if variables is not None else new_variables(program)
-    execute(Call(program, code, groups, group_size, offset, block, arrays, values, local, streams))
+    some = part if part is not None else (0, groups[0] * groups[1] * groups[2])
+    given = (offset, block, arrays, values, local, streams, some)
+    execute(Call(program, code, groups, group_size, *given))
 
 
 def execute(call: Call) -> None:
@@ -90,8 +95,7 @@ def execute(call: Call) -> None:
     packed = (ctypes.c_char * len(call.block)).from_buffer(call.block)
     memory = Memory(call.local_bytes, call.code.private_bytes, call.code.saved_bytes)
     dispatch = call.dispatch(ctypes.addressof(packed))
-    count = call.groups[0] * call.groups[1] * call.groups[2]
-    RunGroups(call.code.address)(ctypes.addressof(dispatch), 0, count, memory.address)
+    RunGroups(call.code.address)(ctypes.addressof(dispatch), *call.part, memory.address)
 
 
 def new_variables(program: Program) -> Bytes:

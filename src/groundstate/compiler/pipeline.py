@@ -56,7 +56,7 @@ from groundstate.compiler.spirv.opcodes import ExecutionMode
 from groundstate.compiler.spirv_to_ir.kernel_ir import build_kernel
 from groundstate.compiler.spirv_to_ir.legality import check_lowered
 from groundstate.compiler.target import Target
-from groundstate.compiler.target.shapes import shapes, variant_of
+from groundstate.compiler.target.shapes import ONE_BY_ONE, TURNED, shapes, variant_of
 from groundstate.compiler.target.vector_width import plan, vector_of_subgroup
 
 if TYPE_CHECKING:
@@ -279,7 +279,8 @@ def write(
         try:
             return _write(program, name, group_size, width, is_marked)
         except NeedsOneLane:
-            return _write(program, name, group_size, 1, is_marked)
+            alone = width // TURNED * TURNED + ONE_BY_ONE if width else ONE_BY_ONE
+            return _write(program, name, group_size, alone, is_marked)
 
 
 def _write(

@@ -23,6 +23,8 @@ BODIES = {
     " to[i * columns + j] = from[(i - 1) * columns + j] + from[i * columns + j + 1];",
     "all ids": "to[i * columns + j] = from[i * columns + j] + get_local_id(0) * 3"
     " + get_local_id(1) * 5 + get_group_id(0) * 7 + get_group_id(1) * 11 + get_local_size(1);",
+    "element stride": "ulong n = columns; to[(ulong)get_global_id(0) * n + get_global_id(1)]"
+    " = from[(ulong)get_global_id(0) * n + get_global_id(1)] + 1;",
     "private array": "uint part[4]; for (uint k = 0; k < 4; k++) part[k] = from[j] + k * i;"
     " to[i * columns + j] = part[from[i] & 3];",
 }
@@ -76,14 +78,43 @@ def test_third_axis() -> None:
     assert all(each != 0 for each in np.frombuffer(alone, np.uint32)[1 : 12 * 32])
 
 
+GROUP_OF_EACH = """kernel void body(global uint *to, uint columns) {
+    uint i = get_global_id(0), j = get_global_id(1);
+    to[i * columns + j] += 1 + get_group_id(0) + 16 * get_group_id(1); }"""
+
+
+@pytest.mark.parametrize("width", [1, 8])
+def test_groups_follow_each_other_along_the_axis_of_the_lanes(width: int) -> None:
+    program, to = program_of(GROUP_OF_EACH), np.zeros((ROWS, COLUMNS), np.uint32)
+    run(program, "body", GROUPS, GROUP, to, np.uint32(COLUMNS), width=TURNED + width, part=(0, 3))
+    groups = to[:: GROUP[0], :: GROUP[1]]
+    assert groups.tolist() == [[1, 17], [2, 0], [0, 0]]
+
+
+def test_ranges_of_two_shapes_are_the_whole_launch() -> None:
+    program, to = program_of(GROUP_OF_EACH), np.zeros((ROWS, COLUMNS), np.uint32)
+    for width, part in ((8, (0, 3)), (1, (3, 3))):
+        shape = TURNED + width
+        run(program, "body", GROUPS, GROUP, to, np.uint32(COLUMNS), width=shape, part=part)
+    assert to[:: GROUP[0], :: GROUP[1]].tolist() == [[1, 17], [2, 18], [3, 19]]
+
+
 def shapes_of(body: str, group: Size = (32, 8, 1)) -> tuple[int, ...]:
     program = Program(compile_opencl(source(body)), target=AVX512)
     return pipeline.shapes_of(program, "body", group)
 
 
-@pytest.mark.parametrize("name", ["row first", "sum over a row", "rows of any length"])
+@pytest.mark.parametrize(
+    "name", ["row first", "sum over a row", "rows of any length", "element stride"]
+)
 def test_rows_are_read_along_the_second_axis(name: str) -> None:
     assert shapes_of(BODIES[name])[0] == TURNED + 8
+
+
+@pytest.mark.parametrize("name", ["row first", "rows of any length", "border"])
+def test_all_shapes_number_groups_alike(name: str) -> None:
+    """A launch is divided between them."""
+    assert {each // TURNED for each in shapes_of(BODIES[name])} == {1}
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -95,6 +126,6 @@ def test_group_without_a_second_axis_is_not_turned() -> None:
     assert all(each < TURNED for each in shapes_of(BODIES["row first"], (256, 1, 1)))
 
 
-@pytest.mark.parametrize("shape", [1, 32, 256 + 16, TURNED + 8, 2 * TURNED + 4])
+@pytest.mark.parametrize("shape", [1, 32, 256 + 16, TURNED + 1, TURNED + 8, 2 * TURNED + 4])
 def test_number_of_a_shape_says_it_all(shape: int) -> None:
     assert shape_of(variant_of(shape, GROUP)) == shape

@@ -65,6 +65,10 @@ __kernel void append(places count, numbers out, numbers x, uint n) {
     for (uint i = I; i < n; i += 1000)
         if (x[i] & 1) { uint k = atomic_inc(count); if (k < 1000) out[k] = i; }
 }
+__kernel void relax(places dist, numbers starts, numbers to, numbers changed) {
+    for (uint e = starts[I]; e < starts[I + 1]; e++)
+        if (atomic_min(&dist[to[e]], I) > I) *changed = 1;
+}
 
 __kernel void lock(places l, numbers x) {
     while (atomic_cmpxchg(l, 0u, 1u) != 0u) ;
@@ -92,6 +96,14 @@ __kernel void update_when_allowed(places p, numbers x) {
         if (old % 2 == I % 2 && atomic_cmpxchg(p, old, old + 1) == old) break;
     }
 }
+__kernel void until_done(places l, numbers done) {
+    while (done[I] == 0)
+        if (atomic_cmpxchg(l, 0u, 1u) == 0u) { done[I + 1] = 1; atomic_xchg(l, 0u); }
+}
+__kernel void until_done_somewhere(places l, __global numbers *lists) {
+    while (lists[1][I] == 0)
+        if (atomic_cmpxchg(l, 0u, 1u) == 0u) { lists[0][I] = 1; atomic_xchg(l, 0u); }
+}
 __kernel void claim_of_two_kinds(places p, numbers x) {
     while (atomic_cmpxchg(p, 0u, I) != 0u) ;
     atomic_cmpxchg(p, I, 0u);
@@ -111,6 +123,7 @@ ENDS_ALONE = (
     "claim_after_look",
     "histogram",
     "append",
+    "relax",
 )
 MAY_WAIT = (
     "lock",
@@ -119,6 +132,8 @@ MAY_WAIT = (
     "turn",
     "look_at_turn",
     "update_when_allowed",
+    "until_done",
+    "until_done_somewhere",
     "claim_of_two_kinds",
     "claim_then_go_on",
 )

@@ -41,14 +41,15 @@ class Cost(NamedTuple):
     one_by_one: float
 
 
-def estimate(divergence: Divergence) -> Cost:
-    """What a kernel costs in either way."""
+def estimate(divergence: Divergence, takes_products: bool = True) -> Cost:
+    """What a kernel costs in either way. Strides that the program gives are taken to be 1, or to be
+    the lengths of rows."""
     blocks: dict[Loop | None, list[Block]] = {}
     for block in divergence.kernel.blocks:
         if not block.cold:
             blocks.setdefault(divergence.cfg.loop_of.get(block), []).append(block)
     vector = scalar = 0.0
-    together = speculated_nodes(divergence.kernel, divergence)
+    together = speculated_nodes(divergence.kernel, divergence, takes_products)
     for loop, inside in blocks.items():
         times = _iterations(loop, divergence.target)
         vector += times * _as_vector(divergence, together, loop, inside)

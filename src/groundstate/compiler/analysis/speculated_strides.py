@@ -39,10 +39,13 @@ LEAST_BITS = 32
 """Of a number that may be an id."""
 
 
-def speculated_nodes(kernel: Kernel, divergence: Divergence) -> dict[Node, int]:
+def speculated_nodes(
+    kernel: Kernel, divergence: Divergence, takes_products: bool = True
+) -> dict[Node, int]:
     """Numbers and addresses that most likely go up by a fixed step from lane to lane, and the step.
 
-    Only those that addresses of memory are computed from are worth a look."""
+    Only those that addresses of memory are computed from are worth a look. The element stride of
+    a product may as well be the length of a row, so not all who ask take products."""
     strides: dict[Node, int] = {}
     if divergence.width == 1:
         return strides
@@ -51,6 +54,8 @@ def speculated_nodes(kernel: Kernel, divergence: Divergence) -> dict[Node, int]:
     for node in nodes:
         if node.op in ACCESSES:
             needed.add(node)
+        elif not takes_products and is_product(node):
+            continue
         elif divergence.stride(node) is VARYING and isinstance(node.type, Int | Pointer):
             stride = _speculated_stride(node, divergence, strides)
             if stride is not None:

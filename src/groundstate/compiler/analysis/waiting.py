@@ -65,22 +65,24 @@ def _may_wait_in(kernel: Kernel, cfg: CFG, loop: Loop) -> bool:
 def _decides(kernel: Kernel, loop: Loop, seen: list[Node]) -> bool:
     """Whether any of some values may decide when a loop ends.
 
-    What is stored is not followed: if one of the values can have a part in it, all that is loaded
-    counts. So does every value that depends on the way to it, if they decide on some branch.
+    What is stored is followed to all that is loaded from the same argument or variable. If the
+    values decide on some branch, all that is stored counts, and every value that depends on the way
+    to it.
     """
     users = kernel.users()
     merged = [phi for block in loop.blocks for phi in block.phis if _depends_on_way(loop, phi)]
-    loads, writes = [], False
+    loads, writes = [], []
     for block in loop.blocks:
         for node in block.nodes:
             effect = operation(node).effect
             if effect & Effect.READS:
                 loads.append(node)
-            writes = writes or bool(effect & Effect.WRITES and node not in seen)
+            if effect & Effect.WRITES and node not in seen:
+                writes.append(node)
     tests = {block.condition for block in loop.blocks if len(block.successors) > 1}
     reached: set[Node] = set()
     waiting = list(seen)
-    is_stored = is_branched = False
+    is_branched = False
     while waiting:
         node = waiting.pop()
         if node in reached or node.block not in loop.blocks:
@@ -90,17 +92,23 @@ def _decides(kernel: Kernel, loop: Loop, seen: list[Node]) -> bool:
         if not is_branched and node in tests:
             is_branched = True
             waiting += merged
-        if not is_stored and (
-            (node not in seen and operation(node).effect & Effect.WRITES)
-            or (is_branched and writes)
-        ):
-            is_stored = True
-            waiting += loads
+            waiting += writes
+        if node in writes:
+            waiting += [each for each in loads if _may_share_memory(node, each)]
     return any(
         block.condition is None or block.condition in reached
         for block, _ in loop.exits()
         if len(block.successors) > 1
     )
+
+
+def _may_share_memory(one: Node, other: Node) -> bool:
+    """Whether two nodes may access the same memory. Nobody waits for oneself by two arguments."""
+    bases = [
+        _base(each.operands[0]) if operation(each).address_operand else None
+        for each in (one, other)
+    ]
+    return None in bases or bases[0] is bases[1]
 
 
 def _depends_on_way(loop: Loop, phi: Node) -> bool:

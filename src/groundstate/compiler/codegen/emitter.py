@@ -62,6 +62,8 @@ class Emitter(Values):
         self.home = 0
         self.streams = ""
         """When the store that is being written goes around the cache; empty for never."""
+        self.nears_guard = False
+        """Whether inactive lanes of the store that is being written may lie behind local memory."""
         self.deciding = deciding_loads(divergence)
         self.decides = False
         """Whether the load that is being written is one of these."""

@@ -36,16 +36,10 @@ OFFSET_SAVED, OFFSET_PRIVATE, OFFSET_GROUP = (
 )
 """The header ends where local memory begins."""
 
-FOLLOWS = (
-    "  %g.more = add i64 %g, 1",
-    "  %goes.on = icmp ult i64 %g.more, %end",
-    "  %x.after = add i64 %x, 1",
-    "  %same.row = icmp ult i64 %x.after, %cx",
-    "  %follows = and i1 %goes.on, %same.row",
-)
-"""Finds out whether the next group of the line runs behind this one."""
 HABIT_LINES = ("  %habit = alloca i8", "  store i8 0, ptr %habit")
 """What a worker remembers from one work-item to the next (`changing_atomics.py`)."""
+IN_ORDER = (0, 1, 2)
+"""The axes, in the order in which groups are numbered."""
 UNROLL = "llvm.loop.unroll.full"
 KEEP = "llvm.loop.unroll.disable"
 """What LLVM is told to do with loops over sub-groups."""
@@ -105,6 +99,8 @@ class GroupLoop:
     lockstep: Lockstep
     """Which vectors run in lockstep: `step` is called for the first of them."""
     vectors_in_row: int
+    group_order: tuple[int, ...] = IN_ORDER
+    """The axes along which groups follow each other, the fastest first."""
     tells: bool = False
     """Whether the kernel tells checkers what its groups do (codegen/memory/races.py)."""
     tells_barriers: bool = False
@@ -131,14 +127,12 @@ class GroupLoop:
         """The function, and what it declares."""
         debug, table, counters = self.context.debug, self._table, self.context.counters
         described = f" !dbg {debug.run}" if debug is not None else ""
+        fast, slow, slowest = self._axes
         return [
             "define void @run(ptr noalias readonly %dispatch, i64 %first, i64 %count, "
             f"ptr %local) nounwind{described} {{",
             "entry:",
-            f"  %px = getelementptr i8, ptr %dispatch, i64 {OFFSET_GROUP_COUNTS}",
-            f"  %py = getelementptr i8, ptr %dispatch, i64 {OFFSET_GROUP_COUNTS + 8}",
-            "  %cx = load i64, ptr %px, align 8, !invariant.load !0",
-            "  %cy = load i64, ptr %py, align 8, !invariant.load !0",
+            *self._count_lines(),
             "  %end = add i64 %first, %count",
             *(HABIT_LINES if self.context.has_habit else ()),
             *(counting.begin_lines(counters, MEMSET) if counters else ()),
@@ -152,10 +146,10 @@ class GroupLoop:
             "  %behind.header = load ptr, ptr %ps, align 8",
             *self._saved_lines(),
             f"  %shared = getelementptr i8, ptr %behind.header, i64 {self.saved_bytes}",
-            "  %x0 = urem i64 %first, %cx",
-            "  %row0 = udiv i64 %first, %cx",
-            "  %y0 = urem i64 %row0, %cy",
-            "  %z0 = udiv i64 %row0, %cy",
+            f"  %{fast}0 = urem i64 %first, %c{fast}",
+            f"  %row0 = udiv i64 %first, %c{fast}",
+            f"  %{slow}0 = urem i64 %row0, %c{slow}",
+            f"  %{slowest}0 = udiv i64 %row0, %c{slow}",
             f"  %mark = getelementptr i8, ptr %local, i64 {OFFSET_GROUP}",
             f"  %behind = getelementptr i8, ptr %shared, i64 {self.shared_bytes}",
             *self._checker_lines(),
@@ -174,8 +168,47 @@ class GroupLoop:
             "}",
         ]
 
+    @property
+    def _axes(self) -> list[str]:
+        """The names of the axes along which groups follow each other, the fastest first."""
+        return ["xyz"[axis] for axis in self.group_order]
+
+    def _count_lines(self) -> list[str]:
+        """How many groups there are along the axes, as far as that is of interest."""
+        lines: list[str] = []
+        for axis in sorted({*self.group_order[:2], *IN_ORDER[:2]}):
+            name, offset = "xyz"[axis], OFFSET_GROUP_COUNTS + 8 * axis
+            lines += [
+                f"  %p{name} = getelementptr i8, ptr %dispatch, i64 {offset}",
+                f"  %c{name} = load i64, ptr %p{name}, align 8, !invariant.load !0",
+            ]
+        return lines
+
+    def _number_lines(self) -> list[str]:
+        """The number of a group, by which others know it."""
+        if self.group_order == IN_ORDER:
+            return ["  %number = add i64 %g, 0"]
+        return [
+            "  %slices = mul i64 %z, %cy",
+            "  %rows = add i64 %slices, %y",
+            "  %before = mul i64 %rows, %cx",
+            "  %number = add i64 %before, %x",
+        ]
+
+    def _follows_lines(self) -> list[str]:
+        """Finds out whether the next group of the line runs behind this one."""
+        fast = self._axes[0]
+        return [
+            "  %g.more = add i64 %g, 1",
+            "  %goes.on = icmp ult i64 %g.more, %end",
+            f"  %after = add i64 %{fast}, 1",
+            f"  %same.row = icmp ult i64 %after, %c{fast}",
+            "  %follows = and i1 %goes.on, %same.row",
+        ]
+
     def _range_lines(self) -> list[str]:
         """The loop over groups."""
+        fast, slow, slowest = self._axes
         return [
             "  br label %groups",
             "groups:",
@@ -186,22 +219,23 @@ class GroupLoop:
             "  %more = icmp ult i64 %g, %end",
             "  br i1 %more, label %group, label %finish",
             "group:",
-            "  store volatile i64 %g, ptr %mark, align 8",
+            *self._number_lines(),
+            "  store volatile i64 %number, ptr %mark, align 8",
             *([self._begin_line] if self.tells else []),
             *([FORGET_LINE] if self.has_shadows else []),
-            *(FOLLOWS if self.context.prefetches else []),
+            *(self._follows_lines() if self.context.prefetches else []),
             *self._group_lines(),
             "group.end:",
             "  %g.next = add i64 %g, 1",
-            "  %x.more = add i64 %x, 1",
-            "  %x.end = icmp eq i64 %x.more, %cx",
-            "  %x.next = select i1 %x.end, i64 0, i64 %x.more",
-            "  %y.step = zext i1 %x.end to i64",
-            "  %y.more = add i64 %y, %y.step",
-            "  %y.end = icmp eq i64 %y.more, %cy",
-            "  %y.next = select i1 %y.end, i64 0, i64 %y.more",
-            "  %z.step = zext i1 %y.end to i64",
-            "  %z.next = add i64 %z, %z.step",
+            f"  %fast.more = add i64 %{fast}, 1",
+            f"  %fast.end = icmp eq i64 %fast.more, %c{fast}",
+            f"  %{fast}.next = select i1 %fast.end, i64 0, i64 %fast.more",
+            "  %slow.step = zext i1 %fast.end to i64",
+            f"  %slow.more = add i64 %{slow}, %slow.step",
+            f"  %slow.end = icmp eq i64 %slow.more, %c{slow}",
+            f"  %{slow}.next = select i1 %slow.end, i64 0, i64 %slow.more",
+            "  %slowest.step = zext i1 %slow.end to i64",
+            f"  %{slowest}.next = add i64 %{slowest}, %slowest.step",
             "  br label %groups",
         ]
 
@@ -269,7 +303,7 @@ class GroupLoop:
     @property
     def _begin_line(self) -> str:
         shape = self.items | self.subgroup_size << 32
-        return f"  call void %begin_group(ptr %dispatch, i64 %g, i64 {shape}, ptr %local)"
+        return f"  call void %begin_group(ptr %dispatch, i64 %number, i64 {shape}, ptr %local)"
 
     def _told_lines(self) -> list[str]:
         """All sub-groups of a group, each from where it waits; ENDED is where none goes on from."""

@@ -42,6 +42,7 @@ from groundstate.compiler.analysis.divergence import Divergence, lane_stride
 from groundstate.compiler.analysis.facts import is_loop_free
 from groundstate.compiler.analysis.rows import ONE_BY_ONE, Lockstep
 from groundstate.compiler.analysis.shared_variables import stack_variables
+from groundstate.compiler.analysis.turned import group_order
 from groundstate.compiler.codegen import counting
 from groundstate.compiler.codegen.control import refill
 from groundstate.compiler.codegen.control.flow import ControlFlow
@@ -198,6 +199,7 @@ class KernelWriter:
             self._unrolling(len(following)),
             self.lockstep,
             self.size[self.divergence.axis] // self.width,
+            group_order(self.divergence.variant.axis),
             tells(self.kernel),
             tells_barriers(self.kernel),
             self.divergence.subgroup,

@@ -37,7 +37,8 @@ def merge_loads(kernel: Kernel, analyses: Analyses) -> bool:
     if divergence.width == 1:
         return False
     merged: dict[Node, Node] = {}
-    speculated = speculated_nodes(kernel, divergence)
+    # a lane that reads neighbours has a row of its own, of whatever length the program gives
+    speculated = speculated_nodes(kernel, divergence, takes_products=False)
     intervals = Intervals(divergence.group_size)
     for block in kernel.blocks:
         if sum(node.op == "Load" for node in block.nodes) > 1:

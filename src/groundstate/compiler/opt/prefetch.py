@@ -20,6 +20,7 @@ from __future__ import annotations
 from groundstate.compiler.analysis.affine import STILL, Start, Step, Steps, WalkedAxis
 from groundstate.compiler.analysis.cfg import Loop
 from groundstate.compiler.analysis.divergence import Divergence
+from groundstate.compiler.analysis.turned import group_order
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int
 from groundstate.compiler.ir.ops import LEAVES, Affine, operation
 from groundstate.compiler.ir.passes import Analyses
@@ -129,6 +130,7 @@ class _Groups(WalkedAxis):
 
     def __init__(self, divergence: Divergence) -> None:
         self.group_size = divergence.group_size
+        self.line = group_order(divergence.variant.axis)[0]
         self.loops = divergence.cfg.loop_of
 
     def start(self, node: Node) -> Start:
@@ -150,6 +152,6 @@ class _Groups(WalkedAxis):
             return STILL
         if name not in ("GlobalInvocationId", "WorkgroupId") or not component:
             return None
-        if component[0] != 0:
+        if component[0] != self.line:
             return STILL
-        return Step(self.group_size[0] if name == "GlobalInvocationId" else 1)
+        return Step(self.group_size[self.line] if name == "GlobalInvocationId" else 1)

@@ -22,6 +22,15 @@ MOST_OPERATIONS = 24
 def sink_common(kernel: Kernel, analyses: Analyses) -> bool:
     """Computes behind a join what all ways to it have computed alike."""
     del analyses
+    changed = False
+    while _sink(kernel):  # what was sunk into one join may be alike to what comes to the next
+        kernel.reorder()
+        changed = True
+    return changed
+
+
+def _sink(kernel: Kernel) -> bool:
+    """Does so for what comes to joins as it is now."""
     replaced: dict[Node, Node] = {}
     for block in kernel.blocks:
         join = _Join()

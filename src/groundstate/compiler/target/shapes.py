@@ -25,7 +25,8 @@ REFILLED = 256
 MOST_REFILLED = 32
 """Lanes of such a vector: one word counts those that wait."""
 TURNED = 512
-"""Added to the width of a vector for each axis that its lanes do not lie along."""
+"""Added for each axis that lanes do not lie along. One work-item after the other then goes along
+that axis, too: a launch is divided between shapes, which have to number its groups alike."""
 
 
 def shape_of(variant: Variant) -> int:
@@ -43,24 +44,25 @@ def variant_of(shape: int, group_size: GroupSize) -> Variant:
 
 def shapes(divergence: Divergence) -> tuple[int, ...]:
     """The widths that a kernel may run with, the one to begin with first."""
-    target, shape = divergence.target, shape_of(divergence.variant)
+    target, variant, shape = divergence.target, divergence.variant, shape_of(divergence.variant)
     wanted = knobs.SHAPE.get()
-    if shape == ONE_BY_ONE or wanted == "vector" or not _can_choose(divergence):
+    if variant.width == 1 or wanted == "vector" or not _can_choose(divergence):
         return (shape,)
+    scalar = shape - variant.width + ONE_BY_ONE
     if wanted == "scalar":
-        return (ONE_BY_ONE,)
+        return (scalar,)
     narrow, refilled = _narrow(divergence), _refilled(divergence)
     if wanted == "refilled":
         return refilled or (shape,)
     cost = estimate(divergence)
     if cost.one_by_one * target.clearly_faster < cost.as_vector:
-        return (ONE_BY_ONE, shape, *narrow, *refilled)
+        return (scalar, shape, *narrow, *refilled)
     parts = bool(divergence.divergent_loops)
     if parts and cost.one_by_one < cost.as_vector * target.perhaps_faster:
-        return (shape, ONE_BY_ONE, *refilled, *narrow)
+        return (shape, scalar, *refilled, *narrow)
     slower = target.most_slower_in_loops if parts else target.most_slower
     if cost.one_by_one < cost.as_vector * slower:
-        return (shape, *refilled, *narrow, ONE_BY_ONE)
+        return (shape, *refilled, *narrow, scalar)
     return (shape, *refilled, *narrow)
 
 

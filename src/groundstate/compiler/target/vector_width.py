@@ -42,8 +42,9 @@ def plan(kernel: Kernel, group_size: GroupSize, target: Target) -> Divergence:
 
 
 def _cycles_of_item(divergence: Divergence) -> float:
-    """What a work-item costs as one of a vector."""
-    return estimate(divergence).as_vector / divergence.width
+    """What a work-item costs as one of a vector, if strides that the program gives are the lengths
+    of rows."""
+    return estimate(divergence, takes_products=False).as_vector / divergence.width
 
 
 def _planned(

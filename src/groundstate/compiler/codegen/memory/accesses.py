@@ -10,6 +10,7 @@ from __future__ import annotations
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.function import components
 from groundstate.compiler.codegen.memory.layout import add_offset, load, offsets, store
+from groundstate.compiler.codegen.memory.local_ends import may_reach_guard
 from groundstate.compiler.codegen.memory.nontemporal import condition
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Node
@@ -66,8 +67,9 @@ def _store(emitter: Emitter, node: Node) -> None:
         return
     align, volatile = _access(emitter, node, value.type)
     emitter.streams = "" if volatile else condition(emitter, node)
+    emitter.nears_guard = emitter.mask is not None and may_reach_guard(emitter, pointer)
     store(emitter, emitter.scalar(pointer), value.type, emitter.get(value), align, volatile)
-    emitter.streams = ""
+    emitter.streams, emitter.nears_guard = "", False
 
 
 @handles("Prefetch")

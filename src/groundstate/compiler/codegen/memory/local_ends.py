@@ -1,0 +1,80 @@
+"""Masked stores at the end of local memory.
+
+Behind a group's local memory begins a page that nobody may write to. Where an inactive lane of a
+masked store lies there, the CPU finds out slowly that nothing is wrong: `if (i + 1 < n) line[i + 1]
+= x;` took eleven times as long on Zen 5. So the address of the last lane is looked at, unless it is
+plain that it lies inside, and a store that leads beyond the end is written lane by lane.
+"""
+
+from __future__ import annotations
+
+from groundstate.compiler.analysis.intervals import Interval, Intervals
+from groundstate.compiler.codegen.control.speculation import MOSTLY
+from groundstate.compiler.codegen.emitter import Emitter
+from groundstate.compiler.codegen.memory.gathers import scatter
+from groundstate.compiler.codegen.memory.masked import store_masked
+from groundstate.compiler.codegen.text import scalar_bytes
+from groundstate.compiler.ir import Node
+from groundstate.compiler.ir.addresses import chain_steps
+from groundstate.compiler.ir.ops import CHAINS
+from groundstate.compiler.spirv.opcodes import StorageClass
+from groundstate.compiler.spirv.types import Pointer
+
+MOST_STEPS = 8
+"""From an address to the variable that it is computed from."""
+
+
+def may_reach_guard(emitter: Emitter, pointer: Node) -> bool:
+    """True for addresses in local memory of which those of inactive lanes may lie behind it."""
+    if not isinstance(pointer.type, Pointer) or pointer.type.storage != StorageClass.Workgroup:
+        return False
+    intervals, low, high = Intervals(emitter.divergence.group_size), 0, _size(pointer)
+    for _ in range(MOST_STEPS):
+        if pointer.op in CHAINS:
+            moved = _moved(pointer, intervals)
+            if moved is None:
+                return True
+            low, high = low + moved[0], high + moved[1]
+        elif pointer.op != "Bitcast":
+            break
+        pointer = pointer.operands[0]
+    return pointer.op != "Global" or low < 0 or high > _size(pointer)
+
+
+def _size(pointer: Node) -> int:
+    """The bytes of what an address points to; 0 if its type does not say."""
+    pointee = pointer.type.pointee if isinstance(pointer.type, Pointer) else None
+    return pointee.size if pointee is not None else 0
+
+
+def _moved(chain: Node, intervals: Intervals) -> Interval | None:
+    """How many bytes an access chain goes on, at least and at most, in all lanes."""
+    low = high = 0
+    for (size, offset), index in zip(chain_steps(chain), chain.operands[1:], strict=True):
+        found = (offset, offset) if size is None else intervals.of(index)
+        if found is None:
+            return None
+        low, high = low + found[0] * (size or 1), high + found[1] * (size or 1)
+    return low, high
+
+
+def store_before_guard(
+    emitter: Emitter, wide: str, name: str, pointer: str, align: int, mask: str
+) -> None:
+    """Writes the active lanes to local memory, which ends somewhere behind them."""
+    text = emitter.text
+    stored = wide[1:-1].split(" x ")[1]
+    step = scalar_bytes(stored)
+    last = text.emit(f"getelementptr i8, ptr {pointer}, i64 {step * emitter.width}")
+    inside = text.emit(f"icmp ule ptr {last}, %local.end")
+    together, apart, after = text.label("together"), text.label("apart"), text.label("stored")
+    text.do(f"br i1 {inside}, label %{together}, label %{apart}, !prof {MOSTLY}")
+    text.start(together)
+    store_masked(emitter, wide, name, pointer, align, mask)
+    text.do(f"br label %{after}")
+    text.start(apart)
+    offsets = ", ".join(f"i64 {lane * step}" for lane in range(emitter.width))
+    addresses = text.emit(f"getelementptr i8, ptr {pointer}, {text.vector_type('i64')} <{offsets}>")
+    scatter(emitter, stored, name, addresses, align)
+    text.do(f"br label %{after}")
+    text.start(after)
