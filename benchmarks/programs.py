@@ -36,7 +36,7 @@ def compiler() -> str:
 
 @cache
 def build(name: str, *flags: str, output: str = "") -> Path:
-    """Compiles `programs/<name>.c` if it or what it may include has changed since; returns the program."""
+    """Compiles `programs/<name>.c` if it, or what it may include, has changed since."""
     source = SOURCES / f"{name}.c"
     program = BUILT / (output or name)
     included = [*SOURCES.glob("*.h"), *(ROOT / "native").rglob("*.[ch]")]
