@@ -15,6 +15,8 @@ CALLS = (
     "zeCommandListAppendBarrier",
     "zeEventCreate+Destroy",
     "zeDeviceGetProperties",
+    "zeDriverGetProperties",
+    "zeDeviceGet",
 )
 COUNTED = "Counting the time of a launch"
 WAYS = {
@@ -77,8 +79,8 @@ BENCHMARK = Benchmark(
     name="calls",
     title="Cost of one API call",
     explanation="A loop around each call against the same loop around a call of a function that "
-    "does nothing in a library of its own. zeDeviceGetProperties is answered by a Python handler, "
-    "the others by C; the object layer asks for it once and keeps the answer. The last row is the "
-    "part of a launch that counts how long the device is busy, for system management.",
+    "does nothing in a library of its own. The Python half answers the first zeDeviceGetProperties "
+    "and zeDriverGetProperties, and the C half all that follow. The last row is the part of a "
+    "launch that counts how long the device is busy, for system management.",
     plan=plan,
 )

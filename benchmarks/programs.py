@@ -36,11 +36,11 @@ def compiler() -> str:
 
 @cache
 def build(name: str, *flags: str, output: str = "") -> Path:
-    """Compiles `programs/<name>.c` if it or a header has changed since; returns the program."""
+    """Compiles `programs/<name>.c` if it, or what it may include, has changed since."""
     source = SOURCES / f"{name}.c"
     program = BUILT / (output or name)
-    headers = [*SOURCES.glob("*.h"), *(ROOT / "native" / "generated").glob("*.h")]
-    newest = max(path.stat().st_mtime for path in [source, *headers])
+    included = [*SOURCES.glob("*.h"), *(ROOT / "native").rglob("*.[ch]")]
+    newest = max(path.stat().st_mtime for path in [source, *included])
     if program.exists() and program.stat().st_mtime > newest:
         return program
     BUILT.mkdir(parents=True, exist_ok=True)

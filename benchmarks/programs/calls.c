@@ -23,6 +23,18 @@ static void ask_for_device(void) {
     CHECK(ze.zeDeviceGetProperties(device, &properties));
 }
 
+static void ask_for_driver(void) {
+    ze_driver_properties_t properties = {.stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES};
+    CHECK(ze.zeDriverGetProperties(driver, &properties));
+}
+
+static void list_devices(void) {
+    uint32_t room = 1;
+    ze_device_handle_t found;
+    CHECK(ze.zeDeviceGet(driver, &room, &found));
+    REQUIRE(found == device);
+}
+
 static void create_and_destroy_event(void) { CHECK(ze.zeEventDestroy(new_event(pool, 1))); }
 
 static void measure(const char *name, void (*once)(void), uint64_t calls) {
@@ -49,6 +61,8 @@ int main(int count, char **arguments) {
         measure("zeCommandListAppendBarrier", append_barrier, calls);
         measure("zeEventCreate+Destroy", create_and_destroy_event, calls);
         measure("zeDeviceGetProperties", ask_for_device, calls / 20 + 1);
+        measure("zeDriverGetProperties", ask_for_driver, calls / 20 + 1);
+        measure("zeDeviceGet", list_devices, calls / 20 + 1);
     }
     return 0;
 }

@@ -8,7 +8,8 @@
 #include "measure.h"
 
 #define FUNCTIONS(X)                                                                                    \
-    X(zeInit) X(zeDriverGet) X(zeDeviceGet) X(zeDeviceGetProperties) X(zeContextCreate)                 \
+    X(zeInit) X(zeDriverGet) X(zeDriverGetProperties) X(zeDeviceGet) X(zeDeviceGetProperties)           \
+    X(zeContextCreate)                                                                                  \
     X(zeMemAllocDevice) X(zeMemAllocHost) X(zeMemAllocShared) X(zeMemFree) X(zeMemGetAllocProperties)   \
     X(zeCommandQueueCreate) X(zeCommandQueueExecuteCommandLists) X(zeCommandQueueSynchronize)           \
     X(zeCommandListCreate) X(zeCommandListCreateImmediate) X(zeCommandListClose) X(zeCommandListReset)  \

@@ -24,7 +24,7 @@ from benchmarks.kernels.runtimes import Prepared
 from benchmarks.kernels.team import Member, Team
 from benchmarks.kernels.worker import Worker
 from benchmarks.machine import Machine
-from benchmarks.programs import MeasuringError, Session
+from benchmarks.programs import MeasuringError, Session, build
 from benchmarks.sycl import cases as sycl_cases
 from benchmarks.sycl.devices import SyclTeam
 from groundstate import knobs
@@ -312,6 +312,11 @@ def test_a_program_measures_when_it_is_asked_to() -> None:
         assert session.measure(1) == {"one": [1.5]}
         with pytest.raises(MeasuringError, match="that is nothing"):
             session.measure(0)
+
+
+@pytest.mark.parametrize("name", ["calls", "counters", "start"])
+def test_programs_compile_with_the_driver_as_it_is(name: str) -> None:
+    assert build(name).is_file()
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="Intel's runtime is for x86-64")

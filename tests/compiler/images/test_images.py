@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 from functools import cache
 from typing import Any
 
@@ -36,6 +37,8 @@ SHAPES = {
 }
 """The axes, and whether there are layers."""
 GROUP, COUNT = 64, 192
+protect = ctypes.CDLL(None).mprotect
+protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 WIDTHS = [1, 8, None]
 
 
@@ -155,6 +158,26 @@ def test_formats_are_read(format_: Format, width: int | None) -> None:
             np.testing.assert_array_equal(ours, expected.astype(ours.dtype))
         else:
             np.testing.assert_array_max_ulp(ours, expected.astype(np.float32), 1)
+
+
+@pytest.mark.parametrize("at_end", [False, True])
+@pytest.mark.parametrize("format_", [each for each in FORMATS if each.texel_bytes < 8], ids=str)
+def test_pages_beside_an_image_are_not_read(format_: Format, at_end: bool) -> None:
+    """Texels that are no words may be read in words, which never reach into another page."""
+    image = Image(format_, (13, 7, 1)).fill(np.random.default_rng(3))
+    size, page = image.data.nbytes, mmap.PAGESIZE
+    pages = mmap.mmap(-1, 3 * page)
+    memory = np.frombuffer(pages, np.uint8)
+    start = 2 * page - size if at_end else page
+    memory[start : start + size] = image.data.reshape(-1)
+    image.data = memory[start : start + size].reshape(image.data.shape)
+    for each in (0, 2 * page):
+        assert protect(memory.ctypes.data + each, page, 0) == 0
+    place = np.stack(np.meshgrid(np.arange(13), np.arange(7)), -1).reshape(-1, 2).astype(np.int32)
+    letter = {0: "ui", 1: "i"}.get(format_.kind, "f")
+    ours = kernel_result("image2d_t", f"read_{letter}", image, np.resize(place, (COUNT, 2)), None)
+    expected = image.texels()[0].reshape(-1, 4)
+    np.testing.assert_allclose(ours[: len(expected)], expected, rtol=3e-7)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -7,11 +7,14 @@ lanes go the same way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from groundstate.compiler.codegen.text import overloaded
 from groundstate.compiler.math.functions import Body
 from groundstate.compiler.math.vec import Vec, element, lanes, like
+
+HINT = "inlinehint"
+"""The attribute of functions that LLVM inlines where it sees fit."""
 
 Results = tuple[Vec, ...]
 Writer = Callable[..., Results]
@@ -72,6 +75,19 @@ def _returned(body: Body, made: Results) -> tuple[str, str]:
     for at, each in enumerate(made):
         value = body.emit(f"insertvalue {t} {value}, {each.t} {each.name}, {at}")
     return t, value
+
+
+def inline_single_calls(declarations: Mapping[str, str], lines: Sequence[str]) -> list[str]:
+    """The declarations, with functions that are called once marked as always inlined.
+
+    LLVM's own list of passes inlines them by itself; the short one only does what it is told."""
+    text = "\n".join((*lines, *declarations.values()))
+    return [
+        each.replace(f" {HINT} {{", " alwaysinline {", 1)
+        if f" {HINT} {{" in each and text.count(f"@{symbol}(") == 2  # one is its definition
+        else each
+        for symbol, each in declarations.items()
+    ]
 
 
 # --- Branches -------------------------------------------------------------------------------------

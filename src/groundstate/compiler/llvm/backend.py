@@ -44,6 +44,8 @@ FEW_PASSES = (
     "SROA",  # in a function of its own, where nothing is left from the round before
     "AlwaysInliner",
     "GlobalDCE",
+    "IPSCCP",  # routines learn what all calls have in common: that all lanes are active, say
+    "DeadArgumentElimination",
     "SROA",
     "SimplifyCFG",
     "InstCombine",

@@ -287,13 +287,27 @@ class Vec:
         """Integers with the sign extended, or cut off; floats rounded towards zero, saturated."""
         t = like(self.t, f"i{width}")
         if is_float(self.t):
-            function = f"llvm.fptosi.sat.{overloaded(t)}.{overloaded(self.t)}"
-            return self._new(t, self.text.call(t, function, [(self.t, self.name)]))
+            return self._saturated("fptosi", t, -(2 ** (width - 1)), 2 ** (width - 1))
         have = int(element(self.t)[1:])
         if have == width:
             return self
         op = "trunc" if have > width else "sext"
         return self._emit(t, f"{op} {self.t} {self.name} to {t}")
+
+    def to_unsigned(self, width: int) -> Vec:
+        """Of floats: integers without a sign, rounded towards zero, saturated."""
+        return self._saturated("fptoui", like(self.t, f"i{width}"), 0, 2**width)
+
+    def _saturated(self, operation: str, t: str, least: int, end: int) -> Vec:
+        """Floats as integers from `least` to before `end`; NaN is 0. LLVM has an intrinsic for
+        that, but would convert each lane of a vector alone."""
+        if lanes(self.t) == 0:
+            function = f"llvm.{operation}.sat.{overloaded(t)}.{overloaded(self.t)}"
+            return self._new(t, self.text.call(t, function, [(self.t, self.name)]))
+        whole = self._emit(t, f"{operation} {self.t} {self.name} to {t}")
+        whole = (self >= float(end)).choose(end - 1, whole)
+        below = self <= -1.0 if least == 0 else self < float(least)
+        return self.is_nan().choose(0, below.choose(least, whole))
 
     def zero_extend(self, width: int) -> Vec:
         """Wider integers with zeros in front."""

@@ -31,7 +31,7 @@ from groundstate.compiler.codegen.routines import (
     splat,
 )
 from groundstate.compiler.math.functions import Body, call
-from groundstate.compiler.math.vec import Vec, element, lanes, like
+from groundstate.compiler.math.vec import Vec, element, lanes
 
 SMALLEST_NORMAL = 2.0**-14
 """Of floats with five bits of exponent."""
@@ -162,11 +162,7 @@ def _encode_float(pointer: Vec, packed: Vec, value: Vec) -> Results:
 def _share(value: Vec, channel: Channel) -> Vec:
     """A number from 0 to 1 as a part of the largest that the channel holds."""
     number = at_most(at_least(value, 0.0), 1.0)
-    whole = (number * splat(_to_float(channel.mask()), value.t)).rint()
-    t = like(value.t, "i32")
-    suffix = f"v{lanes(t)}" if lanes(t) else ""
-    function = f"llvm.fptoui.sat.{suffix}i32.{suffix}f32"
-    return Vec(value.text, t, value.text.call(t, function, [(value.t, whole.name)]))
+    return (number * splat(_to_float(channel.mask()), value.t)).rint().to_unsigned(32)
 
 
 def _to_float(mask: Vec) -> Vec:

@@ -115,34 +115,58 @@ def load_words(view: View, offsets: Vec) -> Results:
     size = view.get("texel_bytes")
     zero = Vec(view.text, like(offsets.t, "i32"), "").constant(0)
 
-    def part(offset: int, kind: str) -> Vec:
-        place = first
-        if offset:
-            text = view.text
-            name = text.emit(f"getelementptr i8, {first.t} {first.name}, i64 {offset}")
-            place = Vec(text, first.t, name)
-        return gather(place, kind)
-
-    def word(offset: int, kind: str) -> Vec:
-        loaded = part(offset, kind)
+    def word(offset: int, kind: str = "i32") -> Vec:
+        loaded = gather(_further(first, offset), kind)
         return loaded if kind == "i32" else loaded.zero_extend(32)
 
     def pair(offset: int) -> Results:
-        return halves(part(offset, "i64"))
+        return halves(gather(_further(first, offset), "i64"))
 
-    return by_case(
-        size,
-        {
+    def many() -> Results:
+        rest = {12: lambda: (word(8), zero), 16: lambda: pair(8)}
+        return (*pair(0), *by_case(size, rest, lambda: (zero, zero)))
+
+    def few() -> Results:
+        cases = {
             1: lambda: (word(0, "i8"), zero, zero, zero),
             2: lambda: (word(0, "i16"), zero, zero, zero),
-            3: lambda: (word(0, "i16") | (word(2, "i8") << 16), zero, zero, zero),
-            6: lambda: (word(0, "i32"), word(4, "i16"), zero, zero),
-            8: lambda: (*pair(0), zero, zero),
-            12: lambda: (*pair(0), word(8, "i32"), zero),
-            16: lambda: (*pair(0), *pair(8)),
-        },
-        lambda: (word(0, "i32"), zero, zero, zero),
-    )
+            3: lambda: (_few_bytes(first, 3), zero, zero, zero),
+            6: lambda: (word(0), _few_bytes(_further(first, 4), 2), zero, zero),
+        }
+        return by_case(size, cases, lambda: (word(0), zero, zero, zero))
+
+    return either(size.compare("uge", 8), many, few)
+
+
+def _further(addresses: Vec, offset: int) -> Vec:
+    """The addresses so many bytes behind others."""
+    if offset == 0:
+        return addresses
+    text = addresses.text
+    name = text.emit(f"getelementptr i8, {addresses.t} {addresses.name}, i64 {offset}")
+    return Vec(text, addresses.t, name)
+
+
+def _few_bytes(addresses: Vec, count: int) -> Vec:
+    """Two or three bytes from some addresses on, as words: what is rare. LLVM would write loads
+    for each lane; the words are gathered in which the first and the last byte lie, which are in
+    pages that the texel is in, too."""
+
+    def write(given: Vec, further: Vec) -> Results:
+        text, wide = given.text, like(given.t, "i64")
+
+        def word_around(number: Vec) -> Vec:
+            name = text.emit(f"inttoptr {wide} {(number & -4).name} to {given.t}")
+            return gather(Vec(text, given.t, name), "i32")
+
+        first = Vec(text, wide, text.emit(f"ptrtoint {given.t} {given.name} to {wide}"))
+        last = first + splat(further, wide)
+        shift = (first.to_int(32) & 3) << 3
+        return (word_around(last).call("fshr", word_around(first), shift),)
+
+    further = Vec(addresses.text, "i64", str(count - 1))
+    both = call_routine("image.bytes", write, addresses, further)[0]
+    return both & ((1 << 8 * count) - 1)
 
 
 def halves(both: Vec) -> Results:
