@@ -46,10 +46,14 @@ CONSTANTS = (
                 ("WATCHED", "work-items of the launch may meet there"),
                 ("FENCED", "it is relaxed: what it releases is what a fence has released"),
                 ("IMAGE", "it is one of texels"),
+                ("UNFENCED", "it is relaxed: it acquires at the next fence"),
             ),
             start=48,
         )
     ),
+    Constant("GS_FENCE_NARROW", 8, "a fence, beside the bits of memories: its scope is the group"),
+    Constant("GS_FENCE_ACQUIRES", 16, "with this order"),
+    Constant("GS_FENCE_RELEASES", 32, "or this"),
     Constant(
         "GS_IPC_MAGIC",
         0x47535A30,

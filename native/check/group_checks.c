@@ -331,6 +331,7 @@ void gs_subgroup_barrier(uint64_t first_item, uint64_t info) {
     if (!here->has_subgroup_barriers)
         memset(here->subgroup_since, 0, sizeof here->subgroup_since);
     here->has_subgroup_barriers = true;
+    gs_fence_acquired(here, (uint32_t)first_item, here->subgroup_size);
     gs_group_tick(here);
     for (int space = 0; space < GS_SPACES; space++)
         if (info >> (16 + space) & 1)

@@ -32,8 +32,9 @@ void gs_barrier_pass(void);
 /* A sub-group has come to a barrier of its own. */
 void gs_subgroup_barrier(uint64_t first_item, uint64_t info);
 
-/* Lanes come to a fence that lets their relaxed atomic operations release what comes before it: happens_before.c. */
-void gs_fence(uint64_t active, uint64_t first_item, uint64_t memories);
+/* Lanes come to a fence: what they do before it may be released by relaxed atomic operations behind it, and what such have
+ * acquired before it is acquired (happens_before.c). `info`: a bit for each gs_space, and GS_FENCE_... */
+void gs_fence(uint64_t active, uint64_t first_item, uint64_t info);
 
 /* Lanes are about to access memory: races.c. */
 void gs_race_access(uint64_t base, int64_t stride, uint64_t active, uint64_t first_item, uint64_t info, const void *values);

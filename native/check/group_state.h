@@ -10,16 +10,28 @@ enum { GS_MOST_ITEMS = 1024, GS_MOST_LOCATIONS = 6, GS_MOST_COPIES = 32 };
 /* The memory of a group, that of the device, and images, which lie in the latter: a fence is for one of them, or for several. */
 typedef enum gs_space { GS_LOCAL_SPACE, GS_GLOBAL_SPACE, GS_IMAGE_SPACE, GS_SPACES } gs_space;
 
+/* How far an acquisition reaches: not at all before there is a fence; to work-items of the same group; to all. */
+typedef enum gs_reach { GS_REACHES_NOBODY, GS_REACHES_GROUP, GS_REACHES_ALL } gs_reach;
+
 /* The atomic variables that a work-item has acquired: it comes after whoever released to them. */
 typedef struct gs_acquired {
     uint32_t count;
     bool is_everything; /* there are more than are kept, so that nothing can be said */
+    uint8_t reach[GS_MOST_LOCATIONS];
+    bool is_lock[GS_MOST_LOCATIONS]; /* only relaxed compare-exchanges have acquired it */
     uint64_t locations[GS_MOST_LOCATIONS];
 } gs_acquired;
+
+/* When a work-item had a lock without a fence behind the compare-exchange that took it: from that on until a fence for the
+ * group, and until one for all. */
+typedef struct gs_gap {
+    uint32_t from, to_group, to_all;
+} gs_gap;
 
 /* The last fence of a work-item, which a relaxed atomic operation needs to release what comes before it. */
 typedef struct gs_fence_stamp {
     uint32_t tick[GS_SPACES];  /* of what was done in that memory; 0: there was none */
+    uint32_t in_group[GS_SPACES]; /* the same for a fence whose scope is the group */
     uint32_t since[GS_SPACES]; /* what the work-items of the group had done before a barrier comes before it, too */
 } gs_fence_stamp;
 
@@ -63,6 +75,7 @@ typedef struct gs_group_state {
     gs_acquired acquired;           /* by all work-items, before the last barrier */
     uint32_t acquired_run[GS_MOST_ITEMS + 1]; /* whose those of each work-item are */
     gs_acquired item_acquired[GS_MOST_ITEMS + 1];
+    gs_gap item_gaps[GS_MOST_ITEMS + 1][GS_MOST_LOCATIONS]; /* of each location that it has acquired */
     gs_fence_stamp item_fence[GS_MOST_ITEMS + 1];
     bool has_fenced[GS_SPACES];     /* some work-item has, in this interval */
     uint32_t fenced[GS_SPACES];     /* all that was done before this tick comes before a fence and a barrier */
@@ -118,6 +131,9 @@ void gs_synchronise(gs_group_state *here, uint64_t location, uint32_t item, gs_s
 
 /* True if what was done then comes before what a work-item does now, because of atomic operations between them. */
 bool gs_is_synchronised(const gs_group_state *here, gs_access_stamp then, uint32_t item, gs_space space);
+
+/* The work-items of a sub-group have come to a barrier of theirs, which is a fence. */
+void gs_fence_acquired(gs_group_state *here, uint32_t first_item, uint32_t items);
 
 /* All work-items know what any has acquired, and release what any has fenced. */
 void gs_share_acquired(gs_group_state *here);

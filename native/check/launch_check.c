@@ -1,5 +1,6 @@
 #include "check/launch_check.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -70,7 +71,20 @@ static bool is_mapped(uint64_t address) {
     return msync((void *)(uintptr_t)(address / page * page), page, MS_ASYNC) == 0;
 }
 
-/* What is not ours may be the program's own memory. If it is nothing, the kernel is stopped there. */
+/* The same for what kernels access again and again: a page that once was there is taken to be there still. */
+static bool is_there(uint64_t address) {
+    enum { PAGES = 64 };
+    static _Atomic uint64_t there[PAGES];
+    uint64_t page = address / gs_page_size();
+    if (atomic_load_explicit(&there[page % PAGES], memory_order_relaxed) == page)
+        return true;
+    if (!is_mapped(address))
+        return false;
+    atomic_store_explicit(&there[page % PAGES], page, memory_order_relaxed);
+    return true;
+}
+
+/* What is not ours may be the program's own memory. */
 static uint64_t allows(const gs_dispatch *dispatch, uint64_t root, uint64_t address, uint64_t bytes) {
     const known_memory *known = dispatch->memory;
     if (address < NULL_PAGE)
@@ -84,7 +98,7 @@ static uint64_t allows(const gs_dispatch *dispatch, uint64_t root, uint64_t addr
         return address + bytes <= known->exact[at].upper;
     if (root < NULL_PAGE && !is_mapped(address))
         return false; /* a null pointer, and an index */
-    return find(known, root) < 0 && !is_freed(known, address);
+    return find(known, root) < 0 && !is_freed(known, address) && is_there(address) && is_there(address + bytes - 1);
 }
 
 /* The bounds of what a pointer that the program passed may lead to. */

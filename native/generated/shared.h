@@ -75,6 +75,18 @@ enum { GS_IMAGE_PITCH_ALIGNMENT = 16 };
 /* It is one of texels. */
 #define GS_ACCESS_IMAGE UINT64_C(0x800000000000000)
 
+/* It is relaxed: it acquires at the next fence. */
+#define GS_ACCESS_UNFENCED UINT64_C(0x1000000000000000)
+
+/* A fence, beside the bits of memories: its scope is the group. */
+enum { GS_FENCE_NARROW = 8 };
+
+/* With this order. */
+enum { GS_FENCE_ACQUIRES = 16 };
+
+/* Or this. */
+enum { GS_FENCE_RELEASES = 32 };
+
 /* The second word of an IPC handle is this and what the handle leads to: GSZ0. */
 enum { GS_IPC_MAGIC = 1196644912 };
 

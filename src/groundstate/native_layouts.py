@@ -55,6 +55,14 @@ ACCESS_FENCED = 0x400000000000000
 """It is relaxed: what it releases is what a fence has released."""
 ACCESS_IMAGE = 0x800000000000000
 """It is one of texels."""
+ACCESS_UNFENCED = 0x1000000000000000
+"""It is relaxed: it acquires at the next fence."""
+FENCE_NARROW = 8
+"""A fence, beside the bits of memories: its scope is the group."""
+FENCE_ACQUIRES = 16
+"""With this order."""
+FENCE_RELEASES = 32
+"""Or this."""
 IPC_MAGIC = 1196644912
 """The second word of an IPC handle is this and what the handle leads to: GSZ0."""
 IPC_MEMORY = 1

@@ -356,6 +356,23 @@ CASES = (
             global const int *none = (global const int *)(ulong)(in[i] - i);
             out[i] = none[(i + 1) * 4096]; }""",
     ),
+    wrong(
+        "write_where_no_memory_is",
+        "wild-write",
+        "ints:64",
+        source="""kernel void $(global int *out) {
+            int i = get_global_id(0); out[i] = i;
+            if (i == 5) *(global int *)(0x87654320ul + out[i]) = 42; }""",
+    ),
+    wrong(
+        "read_where_no_memory_is",
+        "wild-read",
+        "ints:64",
+        source="""kernel void $(global int *out) {
+            int i = get_global_id(0);
+            global const int *at = (global const int *)(0x1234ul << 32);
+            out[i] = at[i]; }""",
+    ),
     right(
         "null_that_nobody_follows",
         "ints:64",

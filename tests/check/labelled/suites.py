@@ -8,6 +8,7 @@ from tests.check.labelled import (
     fences,
     images,
     inner_arrays,
+    locks,
     memory,
     races,
     races_of_atomics,
@@ -27,7 +28,7 @@ SUITES: dict[str, tuple[Case, ...]] = {
     "races": (
         *(*races.CASES, *races_of_atomics.CASES, *races_together.CASES),
         *(*unused.RACES, *rows.RACES, *copies.RACES, *fences.CASES),
-        *images.CASES,
+        *(*images.CASES, *locks.CASES),
     ),
     "sync": (*races.BARRIERS, *copies.TOGETHER, *subgroups.CASES),
     "arithmetic": arithmetic.CASES,

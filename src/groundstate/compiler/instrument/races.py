@@ -33,7 +33,11 @@ from groundstate.native_layouts import (
     ACCESS_LOCAL,
     ACCESS_NARROW,
     ACCESS_RELEASES,
+    ACCESS_UNFENCED,
     ACCESS_WRITES,
+    FENCE_ACQUIRES,
+    FENCE_NARROW,
+    FENCE_RELEASES,
 )
 
 SPACES = {
@@ -60,6 +64,7 @@ def tell_accesses(kernel: Kernel, analyses: Analyses) -> bool:
     """Tells the race checker of accesses of memory that work-items share."""
     del analyses
     fences, own = fences_in(kernel), OwnElements(kernel)
+    has_wide_fence = any(_is_wide_fence(node) for node in kernel.nodes())
     changed = False
     for block in kernel.blocks:
         nodes: list[Node] = []
@@ -71,9 +76,8 @@ def tell_accesses(kernel: Kernel, analyses: Analyses) -> bool:
             elif node.op == group_copies.WAIT:
                 nodes += group_copies.tell_wait(kernel, node)
                 changed = True
-            elif node.op == "MemoryBarrier" and _semantics(node, 1) & (RELEASES | ANY_ORDER):
-                fenced = fences_of(_semantics(node, 1)) or ALL_FENCES
-                nodes.append(node.derive("TellFence", Void(), [], (fenced,)))
+            elif node.op == "MemoryBarrier" and _semantics(node, 1) & ORDERS:
+                nodes.append(_told_of_fence(node, has_wide_fence))
             elif node.op in IMAGE_ACCESSES and len(kernel.sites) < MOST_SITES:
                 nodes.append(_told_of_image(kernel, node))
                 changed = True
@@ -129,6 +133,27 @@ def fences_in(kernel: Kernel) -> Fences:
         if is_wide and _semantics(node, 2) & ORDERS:
             return Fences.BARRIERS
     return found
+
+
+def _is_wide_fence(node: Node) -> bool:
+    """True for a fence with a scope beyond the group."""
+    return node.op == "MemoryBarrier" and constant_int(node.operands[0]) not in GROUP_SCOPES
+
+
+def _told_of_fence(node: Node, has_wide_fence: bool) -> Node:
+    """What is told of a fence.
+
+    Modules have the scope of the group for `mem_fence` of OpenCL 1, which has none. It is taken at
+    its word only where that cannot be meant: in a kernel that also has a wider one, and where the
+    order is none of `mem_fence` (opencl/fences.py).
+    """
+    semantics = _semantics(node, 1)
+    is_meant = has_wide_fence or bool(semantics & ANY_ORDER)
+    told = fences_of(semantics) or ALL_FENCES
+    told |= FENCE_NARROW if is_meant and not _is_wide_fence(node) else 0
+    told |= FENCE_ACQUIRES if semantics & (ACQUIRES | ANY_ORDER) else 0
+    told |= FENCE_RELEASES if semantics & (RELEASES | ANY_ORDER) else 0
+    return node.derive("TellFence", Void(), [], (told,))
 
 
 def _semantics(node: Node, position: int) -> int:
@@ -255,7 +280,7 @@ def _if_it_writes(told: Node, node: Node) -> list[Node]:
     found = _added(nodes, node.derive("IEqual", Bool(), [node, node.operands[5]]))
     elsewhere = constant_node(U64, 0)  # where all are atomic
     place = _added(nodes, node.derive("Select", U64, [found, address, elsewhere]))
-    only = flags & ~(ACCESS_ACQUIRES | ACCESS_RELEASES)
+    only = flags & ~(ACCESS_ACQUIRES | ACCESS_RELEASES | ACCESS_UNFENCED)
     nodes.append(node.derive("TellAccess", Void(), [place], (site, size, only, arguments)))
     return nodes
 
@@ -279,6 +304,7 @@ def _atomic_flags(node: Node, fences: Fences) -> int:
     if fences is not Fences.NONE:
         is_relaxed = not order & ORDERS and fences is Fences.FENCES
         flags |= ACCESS_FENCED if is_relaxed else 0
+        flags |= ACCESS_UNFENCED if is_relaxed and node.op in EXCHANGES else 0
         order = ORDERS
     if order & (ACQUIRES | ANY_ORDER) and reads:
         flags |= ACCESS_ACQUIRES

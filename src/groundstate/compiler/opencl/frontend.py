@@ -270,10 +270,10 @@ def _optimised(job: _Job, ir: str) -> str:
 
 def _optimised_with_accesses(job: _Job, ir: str) -> str:
     """The same without losing accesses that have no effect."""
-    from groundstate.compiler.opencl import array_indices, kept_accesses, unwritten
+    from groundstate.compiler.opencl import array_indices, fences, kept_accesses, unwritten
 
-    kept = unwritten.mark(kept_accesses.keep(array_indices.mark(ir)))
-    optimised = array_indices.release(_optimised(job, kept))
+    kept = unwritten.mark(kept_accesses.keep(array_indices.mark(fences.widen(ir))))
+    optimised = fences.mark(array_indices.release(_optimised(job, kept)))
     return unwritten.release(kept_accesses.release(optimised, ir))
 
 

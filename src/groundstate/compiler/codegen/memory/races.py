@@ -111,10 +111,10 @@ def _tell_copy(emitter: Emitter, node: Node) -> None:
 
 @handles("TellFence")
 def _tell_fence(emitter: Emitter, node: Node) -> None:
-    (memories,) = numbers(node, 0)
+    (told,) = numbers(node, 0)
     emitter.text.do(
         f"call void {checker_function(emitter, 'fence')}(i64 {active_bits(emitter)}, "
-        f"i64 {first_item(emitter)}, i64 {memories})"
+        f"i64 {first_item(emitter)}, i64 {told})"
     )
 
 
