@@ -61,19 +61,21 @@ typedef struct runner {
     char *stack; /* for handlers, if the thread had none */
 } runner;
 
-/* Found by the handler on any thread of the program: the model is one that never has to allocate. */
-static _Thread_local runner *self __attribute__((tls_model("initial-exec")));
-
 /* The thread entered a fault scope that it cannot guard: it does none of its work. */
 static _Thread_local bool is_refused;
 
 static runner *runners;
 GS_STATIC_LOCK(runners_lock, GS_SHORT_LOCK)
-static pthread_key_t at_thread_end;
+static pthread_key_t own_runner;
+static bool has_key;
 static bool crash; /* GROUNDSTATE_FAULTS=crash */
 static bool has_membarrier;
 
 /* --- Runners ----------------------------------------------------------------------------------------- */
+
+/* The handler asks this on any thread of the program. A thread-local variable would have to be allocated there first, or be
+ * in the static storage, which has no room for a library that is opened after many others. */
+static runner *self(void) { return has_key ? pthread_getspecific(own_runner) : NULL; }
 
 /* Enough for a handler and the state of the largest vector registers. */
 static size_t stack_bytes(void) {
@@ -111,17 +113,18 @@ static void end_runner(void *ending) {
     if (of->next != NULL)
         of->next->link = of->link;
     gs_unlock(&runners_lock);
-    self = NULL;
     give_stack_back(of);
 }
+
+__attribute__((constructor)) static void prepare(void) { has_key = pthread_key_create(&own_runner, end_runner) == 0; }
 
 /* Once for each thread that comes to run something. NULL if nobody would be told of its end. */
 static runner *new_runner(void) {
     static _Thread_local runner own;
     runner *made = &own;
-    if (pthread_setspecific(at_thread_end, made) != 0)
-        return NULL;
     *made = (runner){0};
+    if (!has_key || pthread_setspecific(own_runner, made) != 0)
+        return NULL;
     made->thread = (pid_t)syscall(SYS_gettid);
     take_stack(made);
     gs_lock(&runners_lock);
@@ -131,17 +134,17 @@ static runner *new_runner(void) {
         runners->link = &made->next;
     runners = made;
     gs_unlock(&runners_lock);
-    return self = made;
+    return made;
 }
 
 /* A child process has one thread, with another number. */
 void gs_faults_after_fork(void) {
-    runners = self;
-    if (self == NULL)
+    runner *me = runners = self();
+    if (me == NULL)
         return;
-    self->next = NULL;
-    self->link = &runners;
-    self->thread = (pid_t)syscall(SYS_gettid);
+    me->next = NULL;
+    me->link = &runners;
+    me->thread = (pid_t)syscall(SYS_gettid);
 }
 
 /* --- Signals ----------------------------------------------------------------------------------------- */
@@ -179,7 +182,7 @@ static void land(landing *at, int signal, const siginfo_t *info, const ucontext_
     at->fault.access = gs_fault_access(info, state);
     at->fault.instruction = gs_fault_instruction(state);
     /* A signal that meets the thread on its way there has nothing to do. (AddressSanitizer takes a lock on the way.) */
-    self->landing = NULL;
+    self()->landing = NULL;
     siglongjmp(at->target, 1);
 }
 
@@ -190,9 +193,10 @@ static bool is_own_fault(const siginfo_t *info) {
 
 static void on_signal(int signal, siginfo_t *info, void *state) {
     int saved = errno;
-    landing *at = self != NULL ? self->landing : NULL;
+    const runner *me = self();
+    landing *at = me != NULL ? me->landing : NULL;
     if (is_stop(info)) {
-        if (at != NULL && gs_context_is_lost(self->scope->context))
+        if (at != NULL && gs_context_is_lost(me->scope->context))
             land(at, STOPPED, info, state);
     } else if (signal == SIGSEGV && info->si_code == SEGV_ACCERR && gs_device_memory_is_checked() &&
                gs_device_memory_touched(info->si_addr)) {
@@ -211,7 +215,6 @@ static void on_signal(int signal, siginfo_t *info, void *state) {
 static void install(void) {
     struct sigaction ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART};
     has_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-    pthread_key_create(&at_thread_end, end_runner);
     for (int each = 0; each < GS_FAULT_SIGNALS; each++) {
         sigaction(gs_fault_signals[each], NULL, &before[each]); /* known before a signal can ask for it */
         sigaction(gs_fault_signals[each], &ours, NULL);
@@ -224,8 +227,9 @@ void gs_faults_install(void) {
 }
 
 static runner *myself(void) {
-    if (self != NULL)
-        return self;
+    runner *me = self();
+    if (me != NULL)
+        return me;
     gs_faults_install();
     return new_runner();
 }
@@ -238,9 +242,10 @@ void gs_fault_stop_others(void) {
     stop.si_uid = getuid();
     stop.si_value.sival_ptr = (void *)&runners;
     bool ordered = has_membarrier && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+    const runner *me = self();
     gs_lock(&runners_lock);
     for (const runner *each = runners; each != NULL; each = each->next)
-        if (each != self && (!ordered || atomic_load(&each->landing) != NULL))
+        if (each != me && (!ordered || atomic_load(&each->landing) != NULL))
             syscall(SYS_rt_tgsigqueueinfo, getpid(), each->thread, SIGSEGV, &stop);
     gs_unlock(&runners_lock);
 }
@@ -263,7 +268,10 @@ const gs_fault_scope *gs_fault_scope_enter(const gs_fault_scope *scope) {
 
 bool gs_fault_scope_is_refused(void) { return is_refused; }
 
-const gs_fault_scope *gs_fault_scope_current(void) { return self != NULL ? self->scope : NULL; }
+const gs_fault_scope *gs_fault_scope_current(void) {
+    const runner *me = self();
+    return me != NULL ? me->scope : NULL;
+}
 
 bool gs_fault_scope_is_lost(const gs_fault_scope *scope) { return scope != NULL && gs_context_is_lost(scope->context); }
 
@@ -301,8 +309,9 @@ static void describe_fault(const fault *of, char *text, size_t capacity) {
 }
 
 void gs_fault_name_lines(const gs_source_lines *lines) {
-    if (self != NULL)
-        self->lines = lines;
+    runner *me = self();
+    if (me != NULL)
+        me->lines = lines;
 }
 
 /* The location that was struck, in the lines that the description has named; 0 if it is not known. */
@@ -331,7 +340,7 @@ static void note_stop(const runner *me, const fault *stop) {
 
 bool gs_guard(gs_work work, void *argument, uint64_t number,
               void (*describe)(const void *argument, char *text, size_t capacity)) {
-    runner *const me = self;
+    runner *const me = self();
     if (is_refused)
         return false;
     if (me == NULL || me->scope == NULL) {

@@ -147,6 +147,7 @@ UNPLAYED = {
     "tests/loader/programs/early.c": "a library that starts the driver early, no program",
     "tests/loader/programs/fake_python.c": "a library in the place of Python's, no program",
     "tests/loader/programs/late_name.c": "a library that names threads late, no program",
+    "tests/loader/programs/static_storage.c": "a library that needs room, no program",
     "tests/loader/programs/slow_recorder.c": "a library that slows a recorder down, no program",
     "tests/loader/programs/no_process_vm.c": "a library that takes system calls away, no program",
     "tests/loader/programs/other_python.c": "asks for a driver, and there cannot be one",

@@ -1,4 +1,4 @@
-"""What a program that initialises the driver has to wait for: imports above all."""
+"""What a start of the driver needs: imports, for which a program waits, and room in the process."""
 
 import importlib
 import subprocess
@@ -8,6 +8,8 @@ from pathlib import Path
 import groundstate
 from groundstate.driver import api, functions
 from groundstate.driver.entry import answers
+
+from .conftest import Build
 
 SOURCES = Path(groundstate.__file__).parents[1]
 START = """\
@@ -41,3 +43,27 @@ def test_stand_ins_answer_for_nouns_not_imported() -> None:
             importlib.import_module(f"groundstate.driver.{noun}")
         assert table.keys() <= found.keys()
     assert answers()["zeModuleCreate"] is api.HANDLERS["zeModuleCreate"]
+
+
+FULL = """\
+import ctypes, sys
+for path in sys.argv[2:]:
+    try:
+        ctypes.CDLL(path)
+    except OSError as problem:
+        print(problem)
+print(ctypes.CDLL(sys.argv[1]).zeInit(0))
+"""
+STATIC_STORAGE = "cannot allocate memory in static TLS block"
+
+
+def test_driver_opens_where_static_thread_storage_is_full(build: Build, library: Path) -> None:
+    """Of that storage, glibc has about 1.6 KB for all libraries that a program opens later."""
+    takers = [
+        build("static_storage", "-shared", "-fPIC", f"-DBYTES={size}", output=f"{size}.so")
+        for size in (1024, 512, 256, 128, 64, 32)
+    ]
+    command = [sys.executable, "-I", "-c", FULL, str(library), *map(str, takers)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert STATIC_STORAGE in run.stdout
+    assert run.stdout.splitlines()[-1] == "0"
