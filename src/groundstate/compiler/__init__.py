@@ -1,1 +1,5 @@
 """The compiler: SPIR-V to vector machine code, and OpenCL C to SPIR-V."""
+
+from groundstate.compiler import module_finder
+
+module_finder.install()

@@ -15,8 +15,9 @@ PIECES = (
     "spirv.reader",
     "spirv_to_ir.instruction_support",
     "ir.kernel",
-    "program.symbols",
-    "program.kernel_compiler",
+    "spirv_to_ir.assembly",
+    "cache.kernel_cache",
+    "target.description",
     "program",
     "ir.operation",
     "ir.type_rules",
@@ -32,17 +33,34 @@ PIECES = (
     "codegen.control.flow",
     "math.coefficients",
     "math.functions",
+    "math.inverse",
+    "math.trigonometric",
+    "codegen.memory.layout",
     "codegen.arithmetic.opencl",
     "codegen.memory.accesses",
     "codegen.groups.operations",
     "codegen.images.sampling",
     "codegen.images.operations",
+    "codegen.arithmetic.conversions",
+    "codegen.arithmetic.intrinsics",
+    "codegen.groups.workgroups",
+    "codegen.images.races",
+    "codegen.memory.atomics",
+    "codegen.memory.tiles",
+    "codegen.group_loop",
+    "analysis.intervals",
+    "analysis.waiting",
     "codegen.kernel",
     "lower.copies",
+    "lower.group_operations",
+    "opt.hoist_loads",
     "opt.distribute",
     "opt.mem2reg",
     "opt.nowrap",
+    "opt.prefetch",
     "opt.unroll_barriers",
+    "opt.unroll_rows",
+    "target.vector_width",
     "spirv_to_ir.inlining",
     "spirv_to_ir.kernel_ir",
     "pipeline",
@@ -69,11 +87,11 @@ def _steps() -> Iterator[bool]:
     from os import uname
 
     for piece in PIECES if uname().machine == "x86_64" else (*PIECES, LINKER):
-        _import(f"groundstate.compiler.{piece}")
+        import_quietly(f"groundstate.compiler.{piece}")
         yield True
 
 
-def _import(name: str) -> None:
+def import_quietly(name: str) -> None:
     """Imports a module without looking for garbage: next to nothing of it is."""
     import gc
     from importlib import import_module

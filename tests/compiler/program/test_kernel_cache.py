@@ -83,6 +83,7 @@ def test_compiler_changed_midway_caches_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(kernel_cache, "compiler_state", lambda: "changed")
+    monkeypatch.setattr(kernel_cache, "LOOK_AFTER_S", 0)
     kernel_cache.KernelCache(lambda: b"program").put({"a": 1}, b"code", "kernel")
     assert kernel_cache.KernelCache(lambda: b"program").get("kernel") is None
 

@@ -13,6 +13,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from functools import cache
+from time import monotonic
 from typing import Any
 
 from groundstate import knobs
@@ -20,6 +21,9 @@ from groundstate.compiler.cache import disk
 from groundstate.version import __version__
 
 LENGTH_BYTES = 4
+LOOK_AFTER_S = 1.0
+"""Of the process, from when on it looks whether the compiler has been changed: the first result
+does not wait for that."""
 UNRELATED = ("__pycache__", "opencl")
 """Folders beside the compiler's own that do not change what becomes of SPIR-V."""
 
@@ -70,7 +74,7 @@ class KernelCache:
         stay either.
         """
         self._seen[key] = pack(description, content)
-        if self.is_own and compiler_state() == _state_at_start:
+        if self.is_own and _is_as_at_start():
             disk.put(self._name(key), self._seen[key])
 
     def preferred(self, *key: object) -> int:
@@ -143,4 +147,10 @@ def compiler_files() -> Iterator[os.DirEntry[str]]:
                     folders.append(file.path)
 
 
-_state_at_start = compiler_state()
+_state_at_start, _looked_s = compiler_state(), monotonic()
+
+
+def _is_as_at_start() -> bool:
+    """Whether the compiler's files are those that this process has. One that is changed within the
+    first second is not noticed, which does no harm: nobody finds the entry under the new files."""
+    return monotonic() - _looked_s < LOOK_AFTER_S or compiler_state() == _state_at_start

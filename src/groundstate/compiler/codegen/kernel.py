@@ -67,7 +67,7 @@ from groundstate.compiler.codegen.memory.privatised_atomics import (
 from groundstate.compiler.codegen.memory.races import tells, tells_barriers
 from groundstate.compiler.codegen.memory.shadows import has_shadows
 from groundstate.compiler.codegen.memory.tally_table import table_bytes
-from groundstate.compiler.codegen.routines import inline_single_calls
+from groundstate.compiler.codegen.routines import inline_hinted
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Node
 from groundstate.compiler.ir.type_rules import scalar_type
@@ -208,7 +208,7 @@ class KernelWriter:
         )
         lines = [*self._step_lines(), *loop.lines()]
         declarations = {**text.declarations, **loop.declarations}
-        lines += inline_single_calls(declarations, lines)
+        lines += inline_hinted(declarations, lines)
         lines += ["!0 = !{}", "!1 = !{i32 1}", MOSTLY_LINE, *LOOP_HINT_LINES, *loop.metadata()]
         lines += self.debug.lines() if self.debug is not None else ()
         table_size = table_bytes(self.target) if self.context.privatised else 0

@@ -15,6 +15,8 @@ from groundstate.compiler.math.vec import Vec, element, lanes, like
 
 HINT = "inlinehint"
 """The attribute of functions that LLVM inlines where it sees fit."""
+MOST_COPIED_LINES = 200
+"""Of all copies of a function that is inlined in several places."""
 
 Results = tuple[Vec, ...]
 Writer = Callable[..., Results]
@@ -77,17 +79,22 @@ def _returned(body: Body, made: Results) -> tuple[str, str]:
     return t, value
 
 
-def inline_single_calls(declarations: Mapping[str, str], lines: Sequence[str]) -> list[str]:
-    """The declarations, with functions that are called once marked as always inlined.
+def inline_hinted(declarations: Mapping[str, str], lines: Sequence[str]) -> list[str]:
+    """The declarations, with hinted functions marked as always inlined that are called once, or
+    that are short enough for their calls.
 
-    LLVM's own list of passes inlines them by itself; the short one only does what it is told."""
+    LLVM's own list of passes finds them by itself; shorter ones only do what they are told."""
     text = "\n".join((*lines, *declarations.values()))
-    return [
-        each.replace(f" {HINT} {{", " alwaysinline {", 1)
-        if f" {HINT} {{" in each and text.count(f"@{symbol}(") == 2  # one is its definition
-        else each
-        for symbol, each in declarations.items()
-    ]
+
+    def marked(symbol: str, function: str) -> str:
+        if f" {HINT} {{" not in function:
+            return function
+        calls = text.count(f"@{symbol}(") - 1  # without its definition
+        if calls > 1 and calls * function.count("\n") > MOST_COPIED_LINES:
+            return function
+        return function.replace(f" {HINT} {{", " alwaysinline {", 1)
+
+    return [marked(symbol, each) for symbol, each in declarations.items()]
 
 
 # --- Branches -------------------------------------------------------------------------------------

@@ -22,11 +22,14 @@ _OPTIONS = (
     b"-post-RA-scheduler=false",
     b"-enable-post-misched=false",
     b"-dag-maps-huge-region=100",
+    b"-dse-memoryssa-walklimit=10",
 )
 """LLVM compares all accesses to memory in a block with each other, spills among them, to put them
 into a better order; in long blocks that took most of the time. The second order, which some CPUs
 ask for, gains nothing where the CPU itself goes on with what is ready; it has one name on x86-64
-and another on AArch64, where lines for debuggers would change it."""
+and another on AArch64, where lines for debuggers would change it. For stores that nobody reads it
+looks along all others, 90 of them for each: that took half of the time of kernels that keep arrays,
+and found nothing behind the first few."""
 
 LARGE_LINES = 1500
 """Of LLVM IR, from which on a kernel would take too long to compile with all of LLVM's passes."""

@@ -230,14 +230,14 @@ def _compile(job: _Job) -> Compiled:
 def _imports(job: _Job) -> clang.Meanwhile:
     """Imports what comes after the first run of clang while that runs, and then does the rest."""
     # Not needed, and not worth importing, for what is in the cache.
-    from importlib import import_module
+    from groundstate.compiler.preparation import import_quietly
 
     wanted = iter((*FIX_WITH, *(FIX_LINES_WITH if job.understood.has_lines else ())))
 
     def step() -> bool:
         name = next(wanted, None)
         if name is not None:
-            import_module(name)
+            import_quietly(name)
             return True
         return job.meanwhile is not None and job.meanwhile()
 

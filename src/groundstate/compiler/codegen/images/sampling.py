@@ -231,7 +231,7 @@ def _scaled(view: View, sampler: Sampler, size: str, coordinate: Vec) -> Vec:
         sampler.flags,
         _to_float(view.get(size)),
         coordinate,
-        attributes="alwaysinline",
+        attributes="inlinehint",
     )[0]
 
 
