@@ -7,14 +7,17 @@ copy: it chooses how many work-items run side by side, and runs the passes that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from groundstate import knobs
 from groundstate.compiler.analysis import facts
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.analysis.divergence import Divergence
-from groundstate.compiler.analysis.rows import rows_together
+from groundstate.compiler.analysis.index_digits import MOST_ITEMS
+from groundstate.compiler.analysis.rows import ONE_BY_ONE, Lockstep, rows_together
 from groundstate.compiler.codegen.control.flow import NeedsOneLane
 from groundstate.compiler.codegen.kernel import Code, KernelWriter
+from groundstate.compiler.codegen.tile_loop import TileLoop, TileWriter, tiled_code
 from groundstate.compiler.errors import BuildError
 from groundstate.compiler.instrument.drop_guards import drop_guards
 from groundstate.compiler.instrument.forget_indices import forget_indices
@@ -56,7 +59,8 @@ from groundstate.compiler.spirv.opcodes import ExecutionMode
 from groundstate.compiler.spirv_to_ir.kernel_ir import build_kernel
 from groundstate.compiler.spirv_to_ir.legality import check_lowered
 from groundstate.compiler.target import Target
-from groundstate.compiler.target.shapes import ONE_BY_ONE, TURNED, shapes, variant_of
+from groundstate.compiler.target.range_tiles import Tiles, tiles_of
+from groundstate.compiler.target.shapes import ONE_BY_ONE, TURNED, shape_of, shapes, variant_of
 from groundstate.compiler.target.vector_width import plan, vector_of_subgroup
 
 if TYPE_CHECKING:
@@ -153,6 +157,9 @@ PIPELINES = {
 INITIALISER = "__const."
 """How clang calls what a variable begins with, which it may use instead of the variable."""
 
+TILED_SHAPES = ("measured", "vector")
+"""What `GROUNDSTATE_SHAPE` may say for ranges to run in tiles."""
+
 FORGET_INDICES = Pass("forget-indices", forget_indices, keeps=(CFG,))
 
 PASSES = {
@@ -216,11 +223,15 @@ def specialise(
 ) -> Divergence:
     """A copy of a kernel for a group size, with what is known of its values: all that code
     generation needs."""
-    divergence = _plan(program, name, _sized(program, name, group_size), group_size, width)
+    return _optimised(_plan(program, name, _sized(program, name, group_size), group_size, width))
+
+
+def _optimised(divergence: Divergence) -> Divergence:
+    """What is known of a kernel's values when the passes for a variant have run."""
     analyses = Analyses(divergence.kernel, divergence.target, divergence.variant)
     analyses.put(divergence.cfg)
     analyses.put(divergence)
-    pipeline = PIPELINES[program.target.pipeline]
+    pipeline = PIPELINES[divergence.target.pipeline]
     passes = pipeline.refilled if divergence.variant.refills else pipeline.variant
     run_passes(passes, divergence.kernel, analyses)
     return analyses.get(Divergence)
@@ -245,8 +256,14 @@ def shapes_of(program: Program, name: str, group_size: GroupSize) -> tuple[int, 
     kernel = program.kernel(name)
     if not _is_width_free(program, name, kernel) or not CFG(kernel).reducible:
         return ()
-    kernel = _sized(program, name, group_size)
-    return shapes(plan(kernel, group_size, program.target))
+    usual = plan(_sized(program, name, group_size), group_size, program.target)
+    return () if _tiles(program, usual) is not None else shapes(usual)
+
+
+def _tiles(program: Program, usual: Divergence) -> Tiles | None:
+    """The tiles that a kernel's range is best run in, if that is better than how it would run."""
+    is_wanted = knobs.SHAPE.get() in TILED_SHAPES
+    return tiles_of(usual) if is_wanted and not program.checks else None
 
 
 def _plan(
@@ -286,11 +303,57 @@ def write(
 def _write(
     program: Program, name: str, group_size: GroupSize, width: int | None, is_marked: bool
 ) -> Code:
-    divergence = specialise(program, name, group_size, width)
+    planned = _plan(program, name, _sized(program, name, group_size), group_size, width)
+    if width is None and _is_width_free(program, name, planned.kernel):
+        tiles = _tiles(program, planned)
+        if tiles is not None:
+            return _write_tiles(program, name, planned, tiles)
+    divergence = _optimised(planned)
+    writer = _writer(program, name, KernelWriter, divergence, rows_together(divergence))
+    writer.context.is_marked = is_marked
+    return writer.write(divergence.kernel.cells)
+
+
+W = TypeVar("W", bound=KernelWriter)
+
+
+def _writer(
+    program: Program, name: str, kind: type[W], divergence: Divergence, lockstep: Lockstep
+) -> W:
+    """What writes the code of a kernel whose values are known."""
     placement, _ = place_variables(program.kernel(name), program.globals)
     _, types = describe_arguments(*program.function(name))
     contract = ExecutionMode.ContractionOff not in program.modes(name)
-    lockstep = rows_together(divergence)
-    writer = KernelWriter(divergence, types, program.signature(name), placement, contract, lockstep)
-    writer.context.is_marked = is_marked
-    return writer.write(divergence.kernel.cells)
+    return kind(divergence, types, program.signature(name), placement, contract, lockstep)
+
+
+def _write_tiles(program: Program, name: str, usual: Divergence, tiles: Tiles) -> Code:
+    """LLVM IR of a kernel whose range is run in tiles."""
+    target, (items, _, _) = usual.target, usual.group_size
+
+    def written(values: Divergence) -> TileWriter:
+        values = _optimised(values)
+        lockstep = rows_together(values, True)
+        writer = _writer(program, name, TileWriter, values, lockstep)
+        writer.items_of_group = items
+        return writer
+
+    fast, edge = written(tiles.values(target)), None
+    if not tiles.has_whole_vectors:
+        edge = written(tiles.values_anywhere(target))
+    elif tiles.rows > 1:
+        edge = written(tiles.values(target, rows=1))
+    by_item = Divergence(usual.kernel, usual.cfg, Variant(usual.group_size, 1, 1), target)
+    item = _writer(program, name, KernelWriter, _optimised(by_item), ONE_BY_ONE)
+    loop = TileLoop(
+        items,
+        tiles.range.columns,
+        tiles.distance,
+        tiles.range.limit or MOST_ITEMS,
+        tiles.lanes,
+        tiles.rows,
+        tiles.vectors,
+        fast.lockstep,
+        tiles.has_whole_vectors,
+    )
+    return tiled_code(loop, fast, edge, item, shape_of(usual.variant))

@@ -99,17 +99,20 @@ ELSEWHERE = {
         "step/together.py",  # of all lanes
         "opt/look_up_tables.py",  # the number of an entry
         "analysis/places.py",  # what an index is the sum of
+        *("analysis/index_digits.py", "opt/split_range.py"),  # sums of digits
     },
     "FAdd": {
         *("codegen/groups/operations.py", "ir/ops_groups.py"),
         *("instrument/arithmetic.py", "codegen/thread/atomics.py"),
         "instrument/counting.py",  # which operations count as such
         "step/together.py",  # of all lanes
+        "analysis/rows.py",  # what products are added to
     },
     "ISub": {
         *("spirv/fold.py", "instrument/bounds.py", "analysis/intervals.py"),
         "instrument/arithmetic.py",
         "opt/unroll_rows.py",  # how many iterations are left
+        "analysis/index_digits.py",  # sums of digits
         "instrument/counting.py",  # addresses with a fixed step
     },
     "PtrAccessChain": {
@@ -124,6 +127,7 @@ ELSEWHERE = {
         "codegen/arithmetic/quotients.py",  # one division for all lanes
         "instrument/shadow_values.py",  # which bits of a result depend on which
         *("analysis/intervals.py", "analysis/lane_blocks.py", "instrument/arithmetic.py"),
+        *("analysis/index_digits.py", "opt/split_range.py"),  # digits of a number
     },
     "FOrdEqual": set(),
     "GroupNonUniformShuffle": {"instrument/shadow_values.py", "instrument/convergence.py"},

@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 from groundstate.compiler.analysis import facts
 from groundstate.compiler.analysis.divergence import Divergence
-from groundstate.compiler.analysis.register_pressure import register_pressure
-from groundstate.compiler.ir import Node
-from groundstate.compiler.ir.ops import Category, has_side_effects, operation
+from groundstate.compiler.analysis.register_pressure import register_pressure, registers_of
+from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.ir.ops import Category, has_side_effects, is_volatile, operation
+from groundstate.compiler.spirv.types import Vector
 
 SAME_IN_ALL_ROWS = frozenset(
     (
@@ -27,6 +28,7 @@ SAME_IN_ALL_ROWS = frozenset(
 WITH_AXES = frozenset(("LocalInvocationId", "GlobalInvocationId"))
 NEIGHBOURS = (1, 2, 4, 8)
 """Bytes from what a lane loads to what the next one does."""
+ACCESSES = frozenset(("Load", "Store"))
 PLAIN = frozenset(("Load", "Store", "Prefetch", "ShadowStore"))
 
 
@@ -41,47 +43,57 @@ class Lockstep(NamedTuple):
 ONE_BY_ONE = Lockstep()
 
 
-def rows_together(divergence: Divergence) -> Lockstep:
-    """How many vectors run in lockstep: 1 if that is not possible, or gains nothing."""
+def rows_together(divergence: Divergence, is_tile: bool = False) -> Lockstep:
+    """How many vectors run in lockstep: 1 if that is not possible, or gains nothing. A tile is a
+    group that was made for it (`target/range_tiles.py`)."""
     if divergence.width == 1 or not divergence.rows_are_whole:
         return ONE_BY_ONE
-    if not divergence.cfg.loops or not _are_plain(divergence):
+    if not (divergence.cfg.loops or is_tile) or not _are_plain(divergence):
         return ONE_BY_ONE
     rows = divergence.group_size[divergence.axes[1]]
     vectors = divergence.group_size[divergence.axis] // divergence.width
-    return _together(divergence, rows, False) or _together(divergence, vectors, True) or ONE_BY_ONE
+    for count, along_row in ((rows, False), (vectors, True)):
+        found = _together(divergence, count, along_row, is_tile)
+        if found is not None:
+            return found
+    return ONE_BY_ONE
 
 
-def _together(divergence: Divergence, vectors: int, along_row: bool) -> Lockstep | None:
+def _together(
+    divergence: Divergence, vectors: int, along_row: bool, is_tile: bool
+) -> Lockstep | None:
     """How many of so many vectors run in lockstep, if that gains anything."""
     if vectors == 1:
         return None
-    differing = _differing(divergence, along_row)
+    differing = differing_values(divergence, along_row)
     if any(block.condition in differing for block in divergence.kernel.blocks):
         return None
-    if not _share_loads(divergence, differing, along_row):
+    if not _share_loads(divergence, differing, along_row, is_tile):
         return None
     target = divergence.target
-    for together in target.rows_together:
-        copies = dict.fromkeys(differing, together)
-        if (
-            vectors % together == 0
-            and register_pressure(divergence, copies) <= target.vector_registers
-        ):
+    several = differing - _added_products(divergence.kernel) if is_tile else differing
+    registers = target.vector_registers - (_turned_registers(divergence) if is_tile else 0)
+    for together in target.rows_of_tile if is_tile else target.rows_together:
+        copies = dict.fromkeys(several, together)
+        if vectors % together == 0 and register_pressure(divergence, copies) <= registers:
             return Lockstep(together, along_row)
     return None
 
 
 def _are_plain(divergence: Divergence) -> bool:
     """True if lanes never part, and a kernel does nothing but compute, load and store."""
-    kernel = divergence.kernel
+    parts = divergence.divergent_blocks or divergence.divergent_branches
+    return not parts and is_plain(divergence.kernel)
+
+
+def is_plain(kernel: Kernel) -> bool:
+    """True if a kernel does nothing but compute, load and store."""
     return (
-        not divergence.divergent_blocks
-        and not divergence.divergent_branches
-        and not kernel.observes_subgroups
+        not kernel.observes_subgroups
         and not facts.has_barriers(kernel)
         and all(
             (node.op in PLAIN or not has_side_effects(node))
+            and not (node.op in ACCESSES and is_volatile(node))
             and node.op != "Variable"
             and operation(node).category is not Category.GROUP
             for node in kernel.nodes()
@@ -89,7 +101,29 @@ def _are_plain(divergence: Divergence) -> bool:
     )
 
 
-def _differing(divergence: Divergence, along_row: bool) -> set[Node]:
+def _added_products(kernel: Kernel) -> set[Node]:
+    """Products that are added to something at once, mostly in one step."""
+    users = kernel.users()
+    return {
+        node
+        for node in kernel.nodes()
+        if node.op == "FMul" and [each.op for each in users[node]] in (["FAdd"], ["FSub"])
+    }
+
+
+def _turned_registers(divergence: Divergence) -> int:
+    """What it takes to turn loads in registers that read several components for each lane."""
+    return max(
+        (
+            registers_of(node, divergence)
+            for node in divergence.kernel.nodes()
+            if node.op == "Load" and isinstance(node.type, Vector)
+        ),
+        default=0,
+    )
+
+
+def differing_values(divergence: Divergence, along_row: bool) -> set[Node]:
     """The values that may differ between the vectors."""
     found: set[Node] = set()
     changed = True
@@ -116,13 +150,16 @@ def _begins(node: Node, axis: int, along_row: bool) -> bool:
     return name not in SAME_IN_ALL_ROWS
 
 
-def _share_loads(divergence: Divergence, differing: set[Node], along_row: bool) -> bool:
+def _share_loads(
+    divergence: Divergence, differing: set[Node], along_row: bool, is_tile: bool
+) -> bool:
     """True if all rows load the same in a loop, and lanes do not. Along a row, if all vectors load
-    the same number in a loop, and there each loads what lies behind that of the one before."""
+    the same number in a loop, and there each loads what lies behind that of the one before. In a
+    tile there need be no loop."""
     loads = [
         (node in differing, divergence.stride_at(node.operands[0], block))
         for block in divergence.kernel.blocks
-        if block in divergence.cfg.loop_of
+        if block in divergence.cfg.loop_of or is_tile
         for node in block.nodes
         if node.op == "Load"
     ]

@@ -126,6 +126,8 @@ class Values:
         self._rows = [(self.here, self.layout)]
         """Of each row of the group that runs in lockstep: the values at hand, and the slots."""
         self._row = 0
+        self.same_in_rows: set[Node] = set()
+        """The values that rows in lockstep share."""
         self.speculated = speculated_nodes(kernel, divergence)
         has_barriers = any(map(is_group_barrier, kernel.nodes()))
         self.rematerialised = (
@@ -179,9 +181,25 @@ class Values:
 
     # --- Rows -----------------------------------------------------------------------------------
 
-    def use_rows(self, count: int) -> None:
-        """Makes room for the values of rows that run in lockstep."""
+    def use_rows(self, count: int, differing: set[Node]) -> None:
+        """Makes room for the values of rows that run in lockstep, of which some may differ."""
         self._rows += [({}, Layout()) for _ in range(count - 1)]
+        self.same_in_rows = {node for node in self.kernel.nodes() if node not in differing}
+
+    def share(self, node: Node) -> None:
+        """Gives all rows the value that the first one has for a node."""
+        for here, _ in self._rows[1:]:
+            here[node] = self.here[node]
+
+    @property
+    def rows(self) -> int:
+        """How many run in lockstep."""
+        return len(self._rows)
+
+    @property
+    def is_first_row(self) -> bool:
+        """Whether what is written now is of the first of them."""
+        return self._row == 0
 
     def each_row(self) -> Iterator[int]:
         """Goes from row to row; what is written meanwhile is of that row. Ends at the first."""
@@ -228,10 +246,11 @@ class Values:
     def slot(self, node: Node) -> Value:
         """The slots of a node's components."""
         node = self.exit_values.get(node, node)
-        found = self.layout.values.get(node)
+        layout = self._rows[0][1] if node in self.same_in_rows else self.layout
+        found = layout.values.get(node)
         if found is None:
             found = self._slots_for(node.type, self.divergence.stride(node), "v")
-            self.layout.values[node] = found
+            layout.values[node] = found
         return found
 
     def lane_slot(self, node: Node) -> Value:

@@ -40,7 +40,7 @@ import groundstate.compiler.codegen.reports
 import groundstate.compiler.codegen.workitems  # noqa: F401 - each registers its instructions
 from groundstate.compiler.analysis.divergence import Divergence, lane_stride
 from groundstate.compiler.analysis.facts import is_loop_free
-from groundstate.compiler.analysis.rows import ONE_BY_ONE, Lockstep
+from groundstate.compiler.analysis.rows import ONE_BY_ONE, Lockstep, differing_values
 from groundstate.compiler.analysis.shared_variables import stack_variables
 from groundstate.compiler.analysis.turned import group_order
 from groundstate.compiler.codegen import counting
@@ -122,6 +122,9 @@ class Code:
 class KernelWriter:
     """Writes one variant of a kernel."""
 
+    may_stream = True
+    """Whether stores may go around the cache."""
+
     def __init__(
         self,
         divergence: Divergence,
@@ -149,7 +152,9 @@ class KernelWriter:
         self.context.subgroups = self.subgroups
         self.debug = self.context.debug = DebugMetadata.of_kernel(self.kernel)
         self.emitter = Emitter(self.kernel, self.divergence, self.context)
-        self.emitter.use_rows(lockstep.vectors)
+        if lockstep.vectors > 1:
+            differing = differing_values(divergence, lockstep.along_row)
+            self.emitter.use_rows(lockstep.vectors, differing)
         self.text = self.emitter.text
         self.first_item = "0"
         """The number of the first work-item of the vector."""
@@ -162,30 +167,8 @@ class KernelWriter:
 
     def write(self, cells: int) -> Code:
         """The whole LLVM module."""
+        flow = self.write_step()
         text = self.text
-        self.context.private_base = self._private_base
-        self._write_arguments()
-        self._write_ids()
-        entry_mask = self.context.entry_mask = self._entry_mask()
-        if self.divergence.refilled is not None:
-            counts = [each.name for each in self.context.ids["NumWorkgroups"]]
-            self.context.refill = refill.Refill(self.emitter, self.items, counts)
-        flow = ControlFlow(self.emitter, self.cfg, entry_mask, "done")
-        flow.context_base = "%saved"
-        if not self.cfg.reducible and self.width > 1:
-            from groundstate.compiler.codegen.control.flow import NeedsOneLane
-
-            raise NeedsOneLane
-        flow.prepare()
-        prologue = len(text.lines)
-        flow.write()
-        self.emitter.problems.check()
-        text.start("done")
-        if self.context.refill is not None:
-            flow.write_refill(self.context.refill, "ended")
-            text.start("ended")
-        text.do("ret i32 0")
-        self._insert_resume(prologue, flow.resume_points)
         context = -(-flow.context_bytes // 64) * 64
         shared_bytes = cells * CELL_BYTES * self.subgroups
         self.private_bytes = -(-self.private_bytes // 64) * 64
@@ -206,7 +189,7 @@ class KernelWriter:
             self.divergence.subgroup,
             has_shadows(self.kernel),
         )
-        lines = [*self._step_lines(), *loop.lines()]
+        lines = [*self.step_lines(), *loop.lines()]
         declarations = {**text.declarations, **loop.declarations}
         lines += inline_hinted(declarations, lines)
         lines += ["!0 = !{}", "!1 = !{i32 1}", MOSTLY_LINE, *LOOP_HINT_LINES, *loop.metadata()]
@@ -250,7 +233,36 @@ class KernelWriter:
 
     # --- step -----------------------------------------------------------------------------------
 
-    def _step_lines(self) -> list[str]:
+    def write_step(self) -> ControlFlow:
+        """Writes the body of `step`; answers how it flows."""
+        text = self.text
+        self.context.private_base = self._private_base
+        self._write_arguments()
+        self._write_ids()
+        entry_mask = self.context.entry_mask = self._entry_mask()
+        if self.divergence.refilled is not None:
+            counts = [each.name for each in self.context.ids["NumWorkgroups"]]
+            self.context.refill = refill.Refill(self.emitter, self.items, counts)
+        flow = ControlFlow(self.emitter, self.cfg, entry_mask, "done")
+        flow.context_base = "%saved"
+        if not self.cfg.reducible and self.width > 1:
+            from groundstate.compiler.codegen.control.flow import NeedsOneLane
+
+            raise NeedsOneLane
+        flow.prepare()
+        prologue = len(text.lines)
+        flow.write()
+        self.emitter.problems.check()
+        text.start("done")
+        if self.context.refill is not None:
+            flow.write_refill(self.context.refill, "ended")
+            text.start("ended")
+        text.do("ret i32 0")
+        self._insert_resume(prologue, flow.resume_points)
+        return flow
+
+    def step_lines(self, name: str = "step", attributes: str = "alwaysinline") -> list[str]:
+        """The function, when its body has been written."""
         private = [
             f"  {name} = getelementptr i8, ptr %private, i64 {offset}"
             for name, offset in self.private_offsets.items()
@@ -258,7 +270,7 @@ class KernelWriter:
         described = "" if self.debug is None else f" !dbg {self.debug.step}"
         parameters = PARAMETERS + (refill.PARAMETERS if self.context.refill else "")
         return [
-            f"define internal i32 @step({parameters}) alwaysinline nounwind{described} {{",
+            f"define internal i32 @{name}({parameters}) {attributes} nounwind{described} {{",
             "entry:",
             *self.emitter.allocas,
             *private,
@@ -292,7 +304,7 @@ class KernelWriter:
                 base = self._invariant("ptr", "%dispatch", OFFSET_GLOBALS)
             name = self.text.emit(f"getelementptr i8, ptr {base}, i64 {offset}")
             self.context.global_names[identifier] = name
-        if self.divergence.refilled is None:
+        if self.may_stream and self.divergence.refilled is None:
             self.context.nontemporal = nontemporal_stores(self.kernel, self.cfg)
         if self.context.nontemporal:
             streams = self._invariant("i64", "%dispatch", OFFSET_STREAMS)

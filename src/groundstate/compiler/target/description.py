@@ -93,6 +93,8 @@ class Target:
     the first."""
     rows_together: tuple[int, ...] = (4, 2)
     """How many rows of a group run in lockstep where they share what they load, the best first."""
+    rows_of_tile: tuple[int, ...] = (8, 4, 2)
+    """The same for a tile of a range that is known to be a matrix (`range_tiles.py`)."""
     large_kernel: int = 500
     """Operations from which on a kernel is compiled for one register, which takes half the time."""
     most_spilled: int = 16

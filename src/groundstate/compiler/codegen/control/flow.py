@@ -23,6 +23,11 @@ from groundstate.compiler.ir import Block, Node, deadline
 from groundstate.compiler.ir.ops import LEAVES
 from groundstate.compiler.lower.barriers import is_group_barrier
 
+STAY = 'call void asm sideeffect "", "~{memory}"()'
+"""Loads stay behind it. LLVM would load for many steps ahead and spill what it has loaded."""
+STAYING_ROWS = 4
+"""More rows in lockstep leave no registers for that."""
+
 
 class NeedsOneLane(Exception):  # noqa: N818 - a change of plan, not an error
     """The kernel cannot be written for several lanes: it is written for one instead."""
@@ -211,9 +216,22 @@ class ControlFlow:
             if is_group_barrier(node):
                 self._suspend(block, node)
                 continue
+            if node in emitter.same_in_rows:
+                self._write_shared(block, node)
+                continue
             for _ in emitter.each_row():
                 emitter.write(node)
         self._write_end(block)
+
+    def _write_shared(self, block: Block, node: Node) -> None:
+        """Writes a node once for all rows in lockstep."""
+        emitter = self.emitter
+        is_vector = self.divergence.stride_at(node.operands[0], block) if node.operands else 0
+        if node.op == "Load" and is_vector != 0 and emitter.rows > STAYING_ROWS:
+            self.text.do(STAY)
+        emitter.write(node)
+        if node in emitter.here:
+            emitter.share(node)
 
     def _has_vector_accesses(self, block: Block) -> bool:
         """True if a block reads or writes memory in a way that is much faster for all lanes."""
@@ -467,15 +485,23 @@ class ControlFlow:
         left_out: Collection[Node] = (),
     ) -> None:
         """Gives the phis of a block their values for control that comes from `source`."""
-        for _ in self.emitter.each_row():
-            self._copy_phis_of_row(source, target, edge, left_out)
-
-    def _copy_phis_of_row(
-        self, source: Block, target: Block, edge: str | None, left_out: Collection[Node]
-    ) -> None:
         emitter = self.emitter
         taken_along = self._incoming(target).get(source, ())
-        incoming = [(phi, emitter.get(value)) for phi, value in taken_along if phi not in left_out]
+        rows = [
+            [
+                (phi, emitter.get(value))
+                for phi, value in taken_along
+                if phi not in left_out and (emitter.is_first_row or phi not in emitter.same_in_rows)
+            ]
+            for _ in emitter.each_row()
+        ]
+        for incoming, _ in zip(rows, emitter.each_row(), strict=True):
+            self._copy_phis_of_row(source, target, edge, incoming)
+
+    def _copy_phis_of_row(
+        self, source: Block, target: Block, edge: str | None, incoming: list[tuple[Node, Value]]
+    ) -> None:
+        emitter = self.emitter
         first = self._comes_first(source, target)
         taken: str | None = None
         for phi, given in incoming:
