@@ -60,7 +60,7 @@ from groundstate.compiler.spirv_to_ir.kernel_ir import build_kernel
 from groundstate.compiler.spirv_to_ir.legality import check_lowered
 from groundstate.compiler.target import Target
 from groundstate.compiler.target.range_tiles import Tiles, tiles_of
-from groundstate.compiler.target.shapes import ONE_BY_ONE, TURNED, shape_of, shapes, variant_of
+from groundstate.compiler.target.shapes import shape_alone, shape_of, shapes, variant_of
 from groundstate.compiler.target.vector_width import plan, vector_of_subgroup
 
 if TYPE_CHECKING:
@@ -296,8 +296,7 @@ def write(
         try:
             return _write(program, name, group_size, width, is_marked)
         except NeedsOneLane:
-            alone = width // TURNED * TURNED + ONE_BY_ONE if width else ONE_BY_ONE
-            return _write(program, name, group_size, alone, is_marked)
+            return _write(program, name, group_size, shape_alone(width or 0), is_marked)
 
 
 def _write(

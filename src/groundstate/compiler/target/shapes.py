@@ -42,13 +42,18 @@ def variant_of(shape: int, group_size: GroupSize) -> Variant:
     return Variant(group_size, width, width, bool(refills), axis or None)
 
 
+def shape_alone(shape: int) -> int:
+    """That of one work-item after the other, along the axis of another shape."""
+    return shape // TURNED * TURNED + ONE_BY_ONE
+
+
 def shapes(divergence: Divergence) -> tuple[int, ...]:
     """The widths that a kernel may run with, the one to begin with first."""
     target, variant, shape = divergence.target, divergence.variant, shape_of(divergence.variant)
     wanted = knobs.SHAPE.get()
     if variant.width == 1 or wanted == "vector" or not _can_choose(divergence):
         return (shape,)
-    scalar = shape - variant.width + ONE_BY_ONE
+    scalar = shape_alone(shape)
     if wanted == "scalar":
         return (scalar,)
     narrow, refilled = _narrow(divergence), _refilled(divergence)
