@@ -34,6 +34,7 @@ from groundstate.compiler.lower.sampled_images import split_sampled_images
 from groundstate.compiler.opt.distribute import distribute_loops
 from groundstate.compiler.opt.fuse_dots import fuse_dots
 from groundstate.compiler.opt.hoist_loads import hoist_loads
+from groundstate.compiler.opt.if_convert import if_convert
 from groundstate.compiler.opt.look_up_tables import look_up_tables
 from groundstate.compiler.opt.mem2reg import promote_variables
 from groundstate.compiler.opt.merge_exits import merge_exits
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from groundstate.compiler.program.program import Program
 
 SIMPLIFY = Pass("simplify", simplify, keeps=(CFG,))
+IF_CONVERT = Pass("if-convert", if_convert, is_optional=True)
 
 LOWERING = (
     SIMPLIFY,
@@ -96,6 +98,7 @@ SIZED = (Pass("sum-disjoint", sum_disjoint, keeps=(CFG,), is_optional=True),)
 """For a CPU with vectors, before it is known how many work-items run side by side."""
 
 VECTOR = (
+    IF_CONVERT,
     Pass("unroll-barriers", unroll_barrier_loops, is_optional=True),
     Pass("unroll", unroll, is_optional=True),
     Pass("unroll-rows", unroll_rows, is_optional=True),
@@ -115,6 +118,7 @@ VECTOR = (
 
 
 REFILLED_VECTOR = (
+    IF_CONVERT,
     Pass("look-up-tables", look_up_tables, keeps=(CFG,), is_optional=True),
     Pass("merge-loads", merge_loads, keeps=(CFG,), is_optional=True),
     Pass("merge-stores", merge_stores, keeps=(CFG,), is_optional=True),

@@ -48,6 +48,14 @@ __kernel void inside(__global const int *from, __global int *to) {
     barrier(CLK_LOCAL_MEM_FENCE);
     to[at] = line[95 - i];
 }
+__kernel void halved(__global const int *from, __global int *to, __local int *line) {
+    int i = get_local_id(0), at = get_global_id(0);
+    line[i] = from[at];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (i < 48) line[i] += line[i + 48];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    to[at] = line[i];
+}
 """
 CHOICE = re.compile(r"icmp ule ptr %\w+, %local\.end")
 
@@ -74,7 +82,9 @@ def test_neighbours_are_exchanged(width: int | None) -> None:
     assert (found == np.sort(start, axis=1)).all()
 
 
-@pytest.mark.parametrize(("name", "looks"), [("shifted", 1), ("sorted", 1), ("inside", 0)])
+@pytest.mark.parametrize(
+    ("name", "looks"), [("shifted", 1), ("sorted", 1), ("inside", 0), ("halved", 0)]
+)
 @pytest.mark.parametrize("target", [AVX2, AVX512])
 def test_end_is_looked_at_only_where_a_lane_may_lie_behind(
     name: str, looks: int, target: object

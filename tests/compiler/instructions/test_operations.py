@@ -141,6 +141,7 @@ ELSEWHERE = {
         "instrument/races.py",  # the address of an exchange that writes
         *("analysis/intervals.py", "analysis/known_zeros.py", "instrument/demand.py"),
         "opt/merge_exits.py",  # which of two exits it was
+        "opt/if_convert.py",  # in the place of phis
         *("step/parts.py", "step/compiled.py"),  # of composites, and of truth values
     },
 }

@@ -57,6 +57,13 @@ kernel void meeting(global const int *from, global int *to, local int *part) {
     to[i] = part[63 - i];
 }
 """
+RECORDS = """
+typedef struct { float4 place, speed; float weight, rest[3]; } record;
+kernel void move(global record *all, float time) {
+    int i = get_global_id(0);
+    all[i].place += all[i].speed * time;
+}
+"""
 SEEING = """
 kernel void seeing(global const int *from, global int *to) {
     int i = get_global_id(0);
@@ -85,6 +92,10 @@ def test_divergent_loop_is_tried_in_all_shapes(measured: None) -> None:
 
 def test_gathers_without_loop_are_not_narrowed(measured: None) -> None:
     assert shapes_of(GATHERING) == (32, 1)
+
+
+def test_records_far_apart_are_tried_one_by_one(measured: None) -> None:
+    assert set(shapes_of(RECORDS)) == {1, 32}
 
 
 @pytest.mark.parametrize("source", [REGULAR, MEETING])

@@ -32,6 +32,8 @@ FREE = (Category.LEAF, Category.CAST, Category.CHAIN)
 
 
 ACCESSES = (Category.MEMORY, Category.ATOMIC)
+FAR_APART = 4
+"""Lanes that lie further apart than so many numbers read each for itself, if at fixed steps."""
 
 
 class Cost(NamedTuple):
@@ -62,7 +64,7 @@ def has_gathers(divergence: Divergence) -> bool:
     return any(
         operation(node).category in ACCESSES
         and operation(node).address_operand
-        and _is_one_by_one(divergence, node, block)
+        and (_is_one_by_one(divergence, node, block) or _is_far_apart(divergence, node, block))
         for block in divergence.kernel.blocks
         for node in block.nodes
     )
@@ -99,6 +101,9 @@ def _vector_cycles(
         is_together = node.operands[0] in together
         if not is_together and _is_one_by_one(divergence, node, block):
             return target.gather_cycles * divergence.width * _parts(accessed(node))
+        if _is_far_apart(divergence, node, block):
+            parts = _parts(accessed(node)) if node.op == "Store" else 1  # vectors are read whole
+            return target.gather_cycles * divergence.width * parts
         return _registers(divergence, accessed(node)) / target.vector_issue
     if row.category is Category.ATOMIC:
         is_own = _is_one_by_one(divergence, node, block)
@@ -118,6 +123,17 @@ def _is_one_by_one(divergence: Divergence, node: Node, block: Block) -> bool:
     if is_private or divergence.stride_at(pointer, block) is not VARYING:
         return False
     return entry_of(node, divergence.target) is None
+
+
+def _is_far_apart(divergence: Divergence, node: Node, block: Block) -> bool:
+    """True if lanes lie too far apart for what they access to be picked from vectors."""
+    pointer, type_ = node.operands[0], accessed(node)
+    step = divergence.stride_at(pointer, block)
+    is_shared = isinstance(pointer.type, Pointer) and pointer.type.storage != StorageClass.Function
+    if not is_shared or operation(node).category is not Category.MEMORY:
+        return False
+    number = type_.element if isinstance(type_, Vector) else type_
+    return step is not VARYING and abs(step) > FAR_APART * number.size and step != type_.size
 
 
 def _one_by_one(divergence: Divergence, loop: Loop | None, blocks: list[Block]) -> float:

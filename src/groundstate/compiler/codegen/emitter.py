@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from groundstate.compiler.analysis.deciding_loads import deciding_loads
 from groundstate.compiler.analysis.divergence import Divergence
+from groundstate.compiler.analysis.places import Place
 from groundstate.compiler.codegen.arithmetic.bfloat import as_float, is_bfloat, upper_half
 from groundstate.compiler.codegen.arithmetic.quotients import divide_once, divides_once
 from groundstate.compiler.codegen.arithmetic.tables import write_operation
@@ -64,6 +65,8 @@ class Emitter(Values):
         """When the store that is being written goes around the cache; empty for never."""
         self.nears_guard = False
         """Whether inactive lanes of the store that is being written may lie behind local memory."""
+        self.local_places: set[tuple[Place, int]] | None = None
+        """Addresses in local memory that all lanes access, once they are known."""
         self.deciding = deciding_loads(divergence)
         self.decides = False
         """Whether the load that is being written is one of these."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from groundstate.compiler.analysis.cost import FAR_APART
 from groundstate.compiler.analysis.divergence import VARYING, Divergence
 from groundstate.compiler.analysis.intervals import Intervals
 from groundstate.compiler.analysis.places import Place, place_of
@@ -27,8 +28,6 @@ ANYWHERE = -1
 WORD_BYTES = (4, 8)
 GATHERED_BYTES = (4, 8, 16)
 """Of neighbours that are read together from an address of a lane's own."""
-FAR_APART = 4
-"""Lanes that lie further apart than so many numbers read each for itself, if at fixed steps."""
 
 
 def merge_loads(kernel: Kernel, analyses: Analyses) -> bool:

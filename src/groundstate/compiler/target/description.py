@@ -153,6 +153,8 @@ class Target:
     """Of a loop that is there twice."""
 
     # --- Divergent control flow ---
+    most_converted: int = 16
+    """Registers that the sides of a branch compute, for both to be computed without one."""
     most_duplicated_operations: int = 120
     """Of divergent blocks that also have an all-lanes-active path: more take long to compile."""
     most_duplicated_in_loops: int = 240

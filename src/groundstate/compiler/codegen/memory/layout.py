@@ -113,9 +113,11 @@ def load(
     packed = is_row(type_)
     if packed and emitter.context.target.trusts_alignment and isinstance(type_, Vector):
         return _load_whole(emitter, pointer, type_, align, volatile)
-    if packed and _are_guessed_neighbours(pointer, type_):
+    if packed and (_are_guessed_neighbours(pointer, type_) or _are_guessed_windows(pointer, type_)):
         assert isinstance(type_, Row)
         return _load_guessed_neighbours(emitter, pointer, type_, align)
+    if packed and isinstance(type_, Row) and pointer.stride == type_.element.size:
+        return _load_parts(emitter, pointer, type_, align)
     if packed and pointer.stride and emitter.mask is None:
         assert isinstance(type_, Row)
         if len(parts) == 4 and turns_quads(emitter, scalar_type(type_.element)):
@@ -135,9 +137,14 @@ def load(
             )
         if gathers_words(type_):
             return gather_words(emitter, pointer, type_, align)
+    return _load_parts(emitter, pointer, type_, align)
+
+
+def _load_parts(emitter: Emitter, pointer: Lanes, type_: Type, align: int) -> Value:
+    """The parts of a value, one after the other."""
     return [
         load(emitter, add_offset(emitter, pointer, offset), part, _align_at(align, offset, part))
-        for part, offset in zip(parts, offsets(type_), strict=True)
+        for part, offset in zip(components(type_) or (), offsets(type_), strict=True)
     ]
 
 
@@ -145,6 +152,14 @@ def _are_guessed_neighbours(pointer: Lanes, type_: Type) -> bool:
     """True if what lanes have there most likely lies in their order, one behind the other."""
     speculation = pointer.speculation
     return speculation is not None and speculation.stride == type_.size and not speculation.swap
+
+
+def _are_guessed_windows(pointer: Lanes, type_: Type) -> bool:
+    """True if what a lane has there may begin one number behind where that of the lane before it
+    begins: the stride was given by the program, and neighbours were taken for parts of a row."""
+    speculation = pointer.speculation
+    assert isinstance(type_, Row)
+    return speculation is not None and speculation.stride == type_.element.size
 
 
 def _align_at(align: int, offset: int, part: Type) -> int:
@@ -238,7 +253,7 @@ def _load_neighbours(emitter: Emitter, pointer: Lanes, type_: Row, align: int) -
 
 
 def _load_guessed_neighbours(emitter: Emitter, pointer: Lanes, type_: Row, align: int) -> Value:
-    """The OpenCL vectors of all lanes, which most likely lie next to each other."""
+    """The OpenCL vectors of all lanes, which most likely lie next to each other, or overlap."""
     text, scalar = emitter.text, scalar_type(type_.element)
 
     def write(where: Lanes) -> list[str]:

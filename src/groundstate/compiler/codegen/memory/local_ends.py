@@ -2,13 +2,15 @@
 
 Behind a group's local memory begins a page that nobody may write to. Where an inactive lane of a
 masked store lies there, the CPU finds out slowly that nothing is wrong: `if (i + 1 < n) line[i + 1]
-= x;` took eleven times as long on Zen 5. So the address of the last lane is looked at, unless it is
-plain that it lies inside, and a store that leads beyond the end is written lane by lane.
+= x;` took eleven times as long on Zen 5. So the address of the last lane is looked at, and a store
+that leads beyond the end is written lane by lane. That is not needed where all lanes are plainly
+inside: the index is small enough for the variable, or all lanes access that address at some time.
 """
 
 from __future__ import annotations
 
 from groundstate.compiler.analysis.intervals import Interval, Intervals
+from groundstate.compiler.analysis.places import Place, place_of
 from groundstate.compiler.codegen.control.speculation import MOSTLY
 from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.codegen.memory.gathers import scatter
@@ -26,9 +28,11 @@ MOST_STEPS = 8
 
 def may_reach_guard(emitter: Emitter, pointer: Node) -> bool:
     """True for addresses in local memory of which those of inactive lanes may lie behind it."""
-    if not isinstance(pointer.type, Pointer) or pointer.type.storage != StorageClass.Workgroup:
+    if not _is_local(pointer):
         return False
     intervals, low, high = Intervals(emitter.divergence.group_size), 0, _size(pointer)
+    if place_of(pointer, intervals) in _places_of_all_lanes(emitter, intervals):
+        return False
     for _ in range(MOST_STEPS):
         if pointer.op in CHAINS:
             moved = _moved(pointer, intervals)
@@ -39,6 +43,24 @@ def may_reach_guard(emitter: Emitter, pointer: Node) -> bool:
             break
         pointer = pointer.operands[0]
     return pointer.op != "Global" or low < 0 or high > _size(pointer)
+
+
+def _places_of_all_lanes(emitter: Emitter, intervals: Intervals) -> set[tuple[Place, int]]:
+    """The addresses in local memory that all lanes access at some time."""
+    if emitter.local_places is None:
+        divergence = emitter.divergence
+        emitter.local_places = {
+            place_of(node.operands[0], intervals)
+            for block in emitter.kernel.blocks
+            if divergence.rows_are_whole and block not in divergence.divergent_blocks
+            for node in block.nodes
+            if node.op in ("Load", "Store") and _is_local(node.operands[0])
+        }
+    return emitter.local_places
+
+
+def _is_local(pointer: Node) -> bool:
+    return isinstance(pointer.type, Pointer) and pointer.type.storage == StorageClass.Workgroup
 
 
 def _size(pointer: Node) -> int:
