@@ -692,4 +692,33 @@ CASES = (
         source="""kernel void $(global const int *in) {
             if (get_global_id(0) == 5) printf("", in[5]); }""",
     ),
+    wrong(
+        "nearest_by_sums_that_start_anywhere",
+        STORE,
+        "ints:256",
+        "ints:64",
+        4,
+        source="""kernel void $(global const int *in, global int *nearest, int count) {
+            int i = get_global_id(0), least = 1 << 30, index = 0;
+            for (int each = 0; each < count; each++) {
+                int distance;
+                for (int axis = 0; axis < count; axis++)
+                    distance += abs(in[i] - in[each * count + axis]);
+                if (distance < least) { least = distance; index = each; } }
+            nearest[i] = index; }""",
+    ),
+    right(
+        "nearest_by_sums_from_zero",
+        "ints:256",
+        "ints:64",
+        4,
+        source="""kernel void $(global const int *in, global int *nearest, int count) {
+            int i = get_global_id(0), least = 1 << 30, index = 0;
+            for (int each = 0; each < count; each++) {
+                int distance = 0;
+                for (int axis = 0; axis < count; axis++)
+                    distance += abs(in[i] - in[each * count + axis]);
+                if (distance < least) { least = distance; index = each; } }
+            nearest[i] = index; }""",
+    ),
 )

@@ -46,6 +46,15 @@ def test_only_non_static_functions_are_exported() -> None:
     assert '"once"' not in text
 
 
+@pytest.mark.parametrize("options", [["-cl-opt-disable"], ["-O2"], ["-g", "-fkeep-accesses"]])
+def test_inline_function_needs_no_other_module(options: list[str]) -> None:
+    """In C99 it would, if it is not `static` and a call of it is not inlined."""
+    waits = "inline int f(local int *t, int i) { t[i] = i; barrier(1); return t[i ^ 1]; } "
+    kernel = "kernel void k(global int *a, local int *t) { *a = f(t, 5) + f(t, *a); }"
+    text = disassemble(compile_opencl(waits + kernel, options=options))
+    assert "LinkageAttributes" not in text
+
+
 def test_a_kernel_may_call_a_kernel() -> None:
     spirv = compile_opencl(SIMPLE + "kernel void g(global int *a) { f(a + 1); }")
     validate(spirv)

@@ -652,12 +652,21 @@ def _halves(type_: Type) -> Type:
     return Vector(half, type_.count) if isinstance(type_, Vector) else half
 
 
-def _is_computed(value: Node, depth: int = 4) -> bool:
+def _is_computed(value: Node) -> bool:
     """True if any uninitialised bit of a value means that it is not what it should be. What is
     copied, or put together of bytes, may have padding in it."""
-    if value.op in ("Phi", "Select") and depth:
-        choices = value.operands if value.op == "Phi" else value.operands[1:]
-        return all(each is value or _is_computed(each, depth - 1) for each in choices)
-    if value.op in ("Constant",):
-        return True
+    seen, waiting = {value}, [value]
+    while waiting:
+        each = waiting.pop()
+        if each.op in ("Phi", "Select"):
+            choices = each.operands if each.op == "Phi" else each.operands[1:]
+            waiting += [choice for choice in choices if choice not in seen]
+            seen.update(choices)
+        elif each.op != "Constant" and not _mixes_numbers(each):
+            return False
+    return True
+
+
+def _mixes_numbers(value: Node) -> bool:
+    """True for what computes a number of others, and does not only move their bits."""
     return operation(value).category in COMPUTED and value.op not in MIXES_BITS

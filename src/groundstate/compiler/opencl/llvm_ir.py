@@ -9,6 +9,7 @@ from groundstate.compiler.opencl import builtins, mangling
 from groundstate.compiler.opencl.function_body import INSTRUCTION, PURE, Body, Declaration
 
 _KERNEL_BODY = re.compile(r"^define (?:dso_local )?(?=.*@__clang_ocl_kern_imp_)", re.MULTILINE)
+_INLINE_FUNCTION = re.compile(r"^define (?:dso_local )?available_externally ", re.MULTILINE)
 _DECLARATION = re.compile(
     r"^declare spir_func (?P<result>.*?) ?@(?P<name>_Z\w+|__to_\w+)\((?P<parameters>.*)\).*\n",
     re.MULTILINE,
@@ -29,6 +30,7 @@ INLINE = "alwaysinline convergent nounwind"
 def fix(ir: str, contract: bool) -> str:
     """All changes, in order; `contract` as in `allow_contraction`."""
     ir = hide_kernel_bodies(ir)
+    ir = keep_inline_functions(ir)
     ir = write_builtins(ir)
     ir = keep_signed_conversions(ir)
     ir = name_no_event(ir)
@@ -43,6 +45,15 @@ def hide_kernel_bodies(ir: str) -> str:
     The function would be exported, and stay in the module, although nobody outside can know of it.
     """
     return _KERNEL_BODY.sub("define internal ", ir)
+
+
+def keep_inline_functions(ir: str) -> str:
+    """Makes functions that are `inline` and not `static` internal.
+
+    In C99 another file has to have such a function, too, in case that a call of it is not inlined.
+    OpenCL has no other files, and drivers accept what programs then write.
+    """
+    return _INLINE_FUNCTION.sub("define internal ", ir)
 
 
 def allow_contraction(ir: str) -> str:

@@ -11,7 +11,7 @@ import ctypes
 from groundstate import findings, knobs
 from groundstate.compiler.light_dataclass import replace
 from groundstate.driver.api import request
-from groundstate.driver.checking import host_stack
+from groundstate.driver.checking import host_stack, race_notes
 from groundstate.driver.checking.group_findings import item_at
 from groundstate.driver.checking.kernel_findings import group_of, places_of
 from groundstate.driver.module import entry_point_at
@@ -57,7 +57,11 @@ def read(race: CommandRace) -> Finding:
             f"{ACCESSES[other.access]} of the same {'byte' if race.bytes == 1 else 'bytes'}"
         ),
         places=[*places, *of_other(its, _name(other))],
-        notes=[*notes, f"at address {race.address:#x}", HOST_ADVICE if is_host else ADVICE],
+        notes=[
+            *notes,
+            *race_notes.place("global", race.address),
+            HOST_ADVICE if is_host else ADVICE,
+        ],
         kernel=_kernel(one) or _kernel(other),
         work_item=item,
         group=group_of(item, Dispatch.from_address(launch.dispatch)) if item is not None else None,

@@ -7,14 +7,10 @@ native/check/races.c and group_checks.c write the records.
 from __future__ import annotations
 
 from groundstate.compiler.light_dataclass import replace
+from groundstate.driver.checking import race_notes
 from groundstate.excerpt import of_other
 from groundstate.findings import Finding
-from groundstate.native_layouts import (
-    ACCESS_ATOMIC,
-    ACCESS_WRITES,
-    GROUP_REPORTS,
-    Dispatch,
-)
+from groundstate.native_layouts import GROUP_REPORTS, Dispatch
 
 TYPE_CHECKING = False  # as in platform.py
 if TYPE_CHECKING:
@@ -74,16 +70,6 @@ def _shown(item: Item) -> str:
 # --- Races ----------------------------------------------------------------------------------------
 
 
-def _access(site: dict[str, Any]) -> str:
-    """What a site does, as a noun."""
-    if site.get("is_copy"):
-        return "copy's write" if site["flags"] & ACCESS_WRITES else "copy's read"
-    if site["flags"] & ACCESS_ATOMIC:
-        is_load = not site["flags"] & ACCESS_WRITES
-        return "atomic load" if is_load else "atomic operation"
-    return "write" if site["flags"] & ACCESS_WRITES else "read"
-
-
 def _race(
     entry_point: EntryPoint,
     sites: Sequence[dict[str, Any]],
@@ -103,18 +89,18 @@ def _race(
     part = "texel" if memory == IMAGE else "byte" if size == 1 else "bytes"
     parties = "work-items of one group" if own_group == its_group else "work-groups"
     same = ", which store the same value" if flags & IS_SAME_VALUE else ""
-    kinds = f"{_access(site)} and {_access(other)}"
+    kinds = f"{race_notes.access(site)} and {race_notes.access(other)}"
     title = (
         f"race in {'an image' if memory == IMAGE else f'{memory} memory'} between two {parties}: "
         f"{kinds} of the same {part}{same}"
     )
     who, whose = _who(site, item), _who(other, its)
-    places = places_of(entry_point, site, f"{_access(site)} by {who}")
+    places = places_of(entry_point, site, f"{race_notes.access(site)} by {who}")
     places += of_other(
-        places_of(entry_point, other, f"{_access(other)} by {whose}"),
+        places_of(entry_point, other, f"{race_notes.access(other)} by {whose}"),
         f"{whose}, group {_shown(its_group)}",
     )
-    notes = [] if other["frames"] else [f"the {_access(other)} is by {whose}"]
+    notes = [] if other["frames"] else [f"the {race_notes.access(other)} is by {whose}"]
     return Finding(
         checker="races",
         kind="race-in-image" if memory == IMAGE else f"race-in-{memory}-memory",
@@ -122,8 +108,8 @@ def _race(
         places=places,
         notes=[
             *notes,
-            f"at address {address:#x}",
-            _advice(memory, own_group == its_group, site, other),
+            *race_notes.place(memory, address),
+            race_notes.advice(memory, own_group == its_group, site, other, sites),
         ],
         kernel=entry_point.signature.name,
         work_item=item,
@@ -140,17 +126,6 @@ def _memory_of(flags: int, *sites: dict[str, Any]) -> str:
 
 def _who(site: dict[str, Any], item: Item) -> str:
     return "the whole group" if site.get("is_copy") else f"work-item {_shown(item)}"
-
-
-def _advice(memory: str, is_one_group: bool, site: dict[str, Any], other: dict[str, Any]) -> str:
-    """What to do about a race."""
-    if site["flags"] & other["flags"] & ACCESS_ATOMIC:
-        return "their scope is the work-group: atomic operations of two groups need a wider one"
-    if is_one_group and other.get("is_copy"):
-        return "wait_group_events, with the event of the copy, has to lie between them"
-    if is_one_group:
-        return f"no barrier(CLK_{memory.upper()}_MEM_FENCE) lies between them"
-    return "nothing orders two groups of a launch but atomic operations that acquire and release"
 
 
 # --- Barriers -------------------------------------------------------------------------------------
