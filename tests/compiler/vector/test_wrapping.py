@@ -7,7 +7,12 @@ import mmap
 import numpy as np
 import pytest
 
+from groundstate.compiler.analysis.cfg import CFG
+from groundstate.compiler.analysis.divergence import Divergence
+from groundstate.compiler.ir.parser import parse_kernel
+from groundstate.compiler.ir.passes import Variant
 from groundstate.compiler.program import Program
+from groundstate.compiler.target import Target
 from tests.compiler.runner import program_of, run
 
 SOURCE = """
@@ -96,3 +101,26 @@ def test_vectors(program: Program, table: np.ndarray, start: int, width: int | N
     run(program, "pairs", (2, 1, 1), (32, 1, 1), table, out, np.uint32(start), width=width)
     pairs = table[places].reshape(64, 2)
     assert np.array_equal(out, pairs[:, 0] + 2 * pairs[:, 1])
+
+
+SHIFTED_IDS = """
+kernel "shifted ids"
+block 0:
+  %0: u64 = Builtin ["LocalInvocationId", 0]
+  %1: u32 = UConvert %0
+  %2: u32 = ShiftLeftLogical %1, u32:30
+  %3: u32 = ShiftRightArithmetic %2, u32:30
+  %4: u32 = ShiftLeftLogical %1, u32:5
+  %5: u32 = ShiftRightArithmetic %4, u32:3
+  %6: u64 = ShiftLeftLogical %0, u64:32
+  %7: u64 = ShiftRightArithmetic %6, u64:30
+  return
+"""
+
+
+def test_bits_that_are_shifted_out_of_an_id_are_gone() -> None:
+    """What is left of it starts over in the middle of a vector, unless all of it is left."""
+    kernel = parse_kernel(SHIFTED_IDS)
+    divergence = Divergence(kernel, CFG(kernel), Variant((64, 1, 1), 16, 16), Target(16))
+    strides = {node.index: divergence.stride(node) for node in kernel.nodes()}
+    assert [strides[each] for each in (3, 5, 7)] == [None, 4, 4]

@@ -24,6 +24,8 @@ MOST_CASTS = 8
 """In a row, from an id to where it is used."""
 MOST_ITEMS = 1 << 20
 """More than any group has."""
+ID_BITS = 32
+"""A row of ids does not cross a multiple of what so many bits hold."""
 MOST_SMALL = (1 << 31) - 1
 SMALL_IDS = frozenset(
     ("LocalInvocationId", "LocalInvocationIndex", "WorkgroupSize", "EnqueuedWorkgroupSize")
@@ -242,9 +244,12 @@ def _shifted_left(node: Node, steps: list[Step]) -> Step | None:
 
 def _shifted_right(node: Node, steps: list[Step]) -> Step | None:
     """(x << a) + (y << a) >> b with a >= b: so compilers widen a sum, and scale it in the same
-    go. A product is x * (y << a)."""
-    amount = constant_int(node.operands[1])
-    if amount is None or not 0 <= amount <= _low_zeros(node.operands[0]) or steps[0].factor:
+    go. A product is x * (y << a). (x << 30) >> 30 has two bits of x, which start over."""
+    amount, zeros = constant_int(node.operands[1]), _low_zeros(node.operands[0])
+    if amount is None or not 0 <= amount <= zeros or steps[0].factor:
+        return None
+    assert isinstance(node.type, Int)
+    if node.type.width - zeros < ID_BITS and _highest(node.operands[0]) is None:
         return None
     return Step(steps[0].amount >> amount)
 

@@ -22,6 +22,9 @@ from groundstate.compiler.target import Target
 
 LEAST_LOADS = 12
 """Of a kernel without loops that is worth two versions."""
+LARGE = 2
+"""How many times as large a kernel may be as others whose vectors fill several registers: products
+gain most from that, and the rest of a tile's code is the same for all of them."""
 
 
 class Tiles(NamedTuple):
@@ -68,12 +71,14 @@ def tiles_of(usual: Divergence) -> Tiles | None:
     if target.lanes == 1 or others != [1, 1] or items == 1 or not _has_work(kernel):
         return None
     in_rows = RangeInRows(kernel, items)
-    lanes = _lanes(kernel, in_rows.columns, target)
+    is_large = sum(1 for _ in kernel.nodes()) > LARGE * target.large_kernel
+    for registers in (1,) if is_large else (target.vectors_per_value, 1):
+        lanes = _lanes(in_rows.columns, registers, target)
+        found = _of_rows(in_rows, lanes, target) if lanes else None
+        if found is not None and (registers == 1 or not _walks_along_rows(found.values(target))):
+            return found
     if not lanes:
         return None
-    found = _of_rows(in_rows, lanes, target)
-    if found is not None:
-        return found
     whole = in_rows.columns // lanes
     vectors = max(each for each in (*target.rows_together, 1) if whole % each == 0)
     tiles = Tiles(in_rows, lanes, 1, vectors, in_rows.columns)
@@ -89,15 +94,24 @@ def _has_work(kernel: Kernel) -> bool:
     return not facts.is_loop_free(kernel) or loads >= LEAST_LOADS
 
 
-def _lanes(kernel: Kernel, columns: int, target: Target) -> int:
-    """Of a vector: as many as fill two registers, or one if the kernel is large; fewer for shorter
-    rows. 0: none."""
+def _lanes(columns: int, registers: int, target: Target) -> int:
+    """Of a vector: as many as fill so many registers, and fewer for shorter rows. 0: none."""
     if not 0 < columns <= MOST_COLUMNS:
         return 0
-    is_large = sum(1 for _ in kernel.nodes()) > target.large_kernel
-    best = target.lanes * (1 if is_large else target.vectors_per_value)
-    widths = [each for each in target.subgroup_sizes if 1 < each <= min(best, columns)]
+    most = min(target.lanes * registers, columns)
+    widths = [each for each in target.subgroup_sizes if 1 < each <= most]
     return max(widths, key=lambda each: (_share_in_vectors(columns, each), each), default=0)
+
+
+def _walks_along_rows(values: Divergence) -> bool:
+    """True if lanes load from rows of their own: what they load of several steps takes as many
+    registers, and more lines of them than those of one vector do not stay in the cache."""
+    return any(
+        values.stride_at(node.operands[0], block) not in (0, node.type.size)
+        for block in values.kernel.blocks
+        for node in block.nodes
+        if node.op == "Load"
+    )
 
 
 def _share_in_vectors(columns: int, lanes: int) -> float:
