@@ -96,8 +96,13 @@ class Session:
         return place / "bin"
 
     def environment(self, programs: Path) -> dict[str, str]:
-        """The variables of somebody who has just logged in and activated the environment."""
+        """The variables of somebody who has just logged in and activated the environment.
+
+        `LIBRARY_PATH` leads to the loader that `tests/loader_stub.py` makes where there is none.
+        """
+        stub = os.environ.get("LIBRARY_PATH")
         return {
+            **({"LIBRARY_PATH": stub} if stub else {}),
             "PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin",
             "HOME": str(self.folder),
             "LANG": "C.UTF-8",
