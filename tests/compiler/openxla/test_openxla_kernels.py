@@ -1,8 +1,8 @@
 """Kernels that OpenXLA writes for a GPU, as the plugin of JAX 0.11.2 hands them to Level Zero.
 
-`modules/` has what it made of a few functions of a matrix of 2048 x 2048 floats, of a product of
-512 x 512, and of one of 512 x 384 by the transpose of 128 x 384. Each is run for some of its
-groups and compared with NumPy.
+`modules/` has what it made of a few functions of a matrix of 2048 x 2048 floats, of products of
+512 x 512 and 300 x 300, and of one of 512 x 384 by the transpose of 128 x 384. Each is run for some
+of its groups and compared with NumPy.
 """
 
 from __future__ import annotations
@@ -61,6 +61,17 @@ def test_matrices_are_multiplied() -> None:
     launch("product", 4 * 16, 128, left, right, product)
     np.testing.assert_allclose(product[:16], left[:16] @ right, rtol=1e-4, atol=1e-3)
     assert not product[16:].any()
+
+
+@pytest.mark.parametrize("groups", [1, 19, 704])
+def test_rows_that_end_inside_of_groups_are_multiplied(groups: int) -> None:
+    """Of 300 columns; the last groups have work-items behind the matrix, which do nothing."""
+    left, right = numbers(300, 300), numbers(301, 300)[:300].copy()
+    product = np.zeros(90_000 + 128, np.float32)
+    launch("product_of_300", groups, 128, left, right, product)
+    made = min(groups * 128, 90_000)
+    np.testing.assert_allclose(product[:made], (left @ right).ravel()[:made], rtol=1e-4, atol=1e-3)
+    assert not product[made:].any()
 
 
 def test_rows_are_multiplied_by_rows() -> None:

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from groundstate.compiler import pipeline
 from groundstate.compiler.codegen import tile_loop
+from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.program import Program
 from groundstate.compiler.program.dispatch import Dispatch, Memory, RunGroups
 from groundstate.compiler.target.range_tiles import Tiles, tiles_of
+from groundstate.compiler.target.x86 import AVX2
 from tests.compiler.runner import program_of, run
 
 Floats = NDArray[np.float32]
@@ -94,6 +96,12 @@ COLUMNS = {"of_512": 512, "of_300": 300, "of_100": 100, "of_45": 45, "of_6": 6, 
 @pytest.fixture(scope="module")
 def program() -> Program:
     return program_of(SOURCE)
+
+
+@pytest.fixture(scope="module")
+def avx2() -> Program:
+    """The same for a machine of which it is known what is best there."""
+    return Program(compile_opencl(SOURCE), target=AVX2)
 
 
 def tiles(program: Program, name: str) -> Tiles | None:
@@ -190,19 +198,17 @@ def test_launch_with_too_many_items_is_run_item_by_item(monkeypatch: pytest.Monk
     assert np.array_equal(sums, expected)
 
 
-def test_rows_of_a_product_run_together(program: Program) -> None:
-    found = tiles(program, "of_512")
+def test_rows_of_a_product_run_together(avx2: Program) -> None:
+    found = tiles(avx2, "of_512")
     assert found is not None
     assert (found.range.columns, found.range.limit) == (512, ROWS * 512)
-    assert found.rows > 1
-    assert found.vectors == 1
+    assert (found.lanes, found.rows, found.vectors) == (16, 8, 1)
 
 
-def test_vectors_of_a_row_run_together_where_rows_branch(program: Program) -> None:
-    found = tiles(program, "padded")
+def test_vectors_of_a_row_run_together_where_rows_branch(avx2: Program) -> None:
+    found = tiles(avx2, "padded")
     assert found is not None
-    assert found.rows == 1
-    assert found.vectors * found.lanes in (32, 64)
+    assert (found.lanes, found.rows, found.vectors) == (16, 1, 4)
 
 
 def test_rows_of_several_images_run_together(program: Program) -> None:

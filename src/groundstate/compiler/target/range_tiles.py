@@ -72,13 +72,14 @@ def tiles_of(usual: Divergence) -> Tiles | None:
         return None
     in_rows = RangeInRows(kernel, items)
     is_large = sum(1 for _ in kernel.nodes()) > LARGE * target.large_kernel
-    for registers in (1,) if is_large else (target.vectors_per_value, 1):
-        lanes = _lanes(in_rows.columns, registers, target)
-        found = _of_rows(in_rows, lanes, target) if lanes else None
-        if found is not None and (registers == 1 or not _walks_along_rows(found.values(target))):
-            return found
+    lanes = _lanes(in_rows.columns, 1 if is_large else target.vectors_per_value, target)
     if not lanes:
         return None
+    found = _of_rows(in_rows, lanes, target)
+    if found is not None and lanes > target.lanes and _walks_along_rows(found.values(target)):
+        found = _of_rows(in_rows, _lanes(in_rows.columns, 1, target), target)
+    if found is not None:
+        return found
     whole = in_rows.columns // lanes
     vectors = max(each for each in (*target.rows_together, 1) if whole % each == 0)
     tiles = Tiles(in_rows, lanes, 1, vectors, in_rows.columns)
