@@ -114,13 +114,14 @@ static position item_of(position group, const gs_dispatch *dispatch, bool last) 
                    offset[2] + group.z * size[2] + (last ? size[2] - 1 : 0)};
 }
 
-/* Code says what group it is at; code from an older compiler does not. */
+/* Code says what group it is at, which need not be one of the numbers of its range: it may go through the launch along
+ * another axis. Code from an older compiler does not say it. */
 static void describe_group_range(const void *argument, char *text, size_t capacity) {
     const group_range *of = argument;
     const gs_dispatch *dispatch = of->job->dispatch;
     gs_fault_name_lines(of->variant->lines);
     uint64_t said = gs_header_of(of->local)->group, end = of->first + of->count - 1;
-    bool is_known = said - of->first < of->count;
+    bool is_known = said < dispatch->group_counts[0] * dispatch->group_counts[1] * dispatch->group_counts[2];
     position first = position_of(is_known ? said : of->first, dispatch), last = position_of(is_known ? said : end, dispatch);
     position from = item_of(first, dispatch, false), to = item_of(last, dispatch, true);
     char up_to[80] = "";

@@ -121,6 +121,31 @@ def test_a_compiled_kernel_names_the_group(driver: int, device: int) -> None:
     check(ze.zeContextDestroy(bench.context))
 
 
+ROWS_FIRST = """
+kernel void fill(global int *out, uint at, ulong far) {
+    size_t row = get_global_id(0), column = get_global_id(1), n = get_global_size(1);
+    ulong far_here = get_group_id(0) == at && get_group_id(1) == 3 ? far : 0;
+    out[row * n + column + far_here] = 1;
+}
+"""
+
+
+@pytest.mark.plain_mode
+def test_group_is_named_that_runs_along_the_second_axis(driver: int, device: int) -> None:
+    """Its number is not one of those that the launcher has given to the code."""
+    bench = KernelBench(driver, device)
+    module = bench.module_of(spirv(ROWS_FIRST))
+    kernel = bench.kernel_in(
+        module, "fill", bench.array(80 * 64, "int32"), b"\x02\0\0\0", -(1 << 38), size=(16, 16, 1)
+    )
+    commands = bench.immediate()
+    counts = ctypes.byref(group_count(5, 4))
+    ze.zeCommandListAppendLaunchKernel(commands, kernel, counts, None, 0, None)
+    assert ze.zeCommandListHostSynchronize(commands, FOREVER) == LOST
+    assert "kernel 'fill' in group (2, 3, 0), work-items (32, 48, 0)" in last_error()
+    check(ze.zeContextDestroy(bench.context))
+
+
 DIVISION = """
 kernel void divide(global const int *a, global const int *b, global int *out, int by) {
     size_t i = get_global_id(0);
