@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.loader_stub import is_loader_installed
+
 from .pages import Block, name_of
 
 
@@ -118,6 +120,17 @@ UNRUN: tuple[Unrun, ...] = (
     Unrun("howto/sycl.md", "dpctl", DOWNLOAD),
     Unrun("howto/sycl.md", "python app.py", DOWNLOAD),
 )
+
+LOADER = "needs the Level Zero loader, which is missing here"
+
+WITHOUT_LOADER: tuple[Unrun, ...] = (
+    Unrun("howto/playing.md", "groundstate play --real-loader", LOADER),
+    Unrun("howto/playing.md", "groundstate play --checked", LOADER),
+)
+"""What is not run on machines such as those with AArch64, for which Debian has no loader."""
+
+if not is_loader_installed():
+    UNRUN += WITHOUT_LOADER
 
 
 def reason_against(block: Block, text: str) -> str | None:

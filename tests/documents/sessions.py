@@ -224,6 +224,7 @@ def alike(line: str) -> str:
     True
     """
     line = re.sub(r"(CPU device: ).*", r"\1", line)
+    line = re.sub(r"\b(x86_64|aarch64)$", "machine", line)
     line = re.sub(r"(?<!\S)/\S*/", "", line)
     line = re.sub(r"\bze[A-Z]\w+", "function", line)
     line = re.sub(r"\b(?=[a-f]*\d)[0-9a-f]{10,}\b", "#", line)
