@@ -200,7 +200,18 @@ static uint16_t words_of(uint64_t bytes) {
     return words;
 }
 
+/* True if a row goes on where the one that the line has a description of may have ended: vectors can be shorter than a line. */
+static inline bool goes_on(const line *of, int which, const visitor *by, uint32_t first, uint32_t item) {
+    const uint32_t place = of->places[which], before = place & PLACE_FIRST;
+    if (!by->is_row || !(place & PLACE_IS_ROW) || (place >> PLACE_SIZE_SHIFT & 15) != by->size_bits)
+        return false;
+    bool is_same = of->sites[which] == (uint16_t)by->site && of->groups[which] == by->group;
+    return is_same && first > before && item == of->items[which] + ((first - before) >> by->size_bits);
+}
+
 static inline void describe(line *of, int which, const visitor *by, uint32_t first, uint32_t item) {
+    if (goes_on(of, which, by, first, item))
+        return;
     of->sites[which] = (uint16_t)by->site;
     of->items[which] = (uint16_t)item;
     of->groups[which] = by->group;

@@ -132,6 +132,13 @@ def test_race_between_commands_shows_both() -> None:
     assert all("halves_that_share_an_element()" in "".join(finding["notes"]) for _ in calls)
 
 
+def test_race_names_the_work_item_where_vectors_are_shorter_than_lines() -> None:
+    before = "import os; os.environ['GROUNDSTATE_MAX_ISA'] = 'sse4'"
+    (finding,) = found_by("wrong_orders", before=before)["halves_that_share_an_element"]
+    labels = [place["label"] for place in finding["places"]]
+    assert labels == ["write by work-item (32, 0, 0)"] * 2
+
+
 def test_race_with_the_host_shows_both() -> None:
     (finding,) = found_once("wrong_meetings")["the_second_time"]
     assert finding["title"] == (
