@@ -133,6 +133,7 @@ static int second_process(size_t size) {
     CHECK(umfCloseIPCHandle(memory));
     CHECK(umfPoolDestroy(pool));
     free(handle);
+    CHECK(zeContextDestroy(context));
     return 0;
 }
 
@@ -185,5 +186,6 @@ int main(int count, char **arguments) {
     use_pool(UMF_MEMORY_TYPE_DEVICE);
     ask_for_too_much();
     share_with_second_process(arguments[0]);
+    CHECK(zeContextDestroy(context));
     return 0;
 }

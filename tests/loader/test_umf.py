@@ -39,3 +39,7 @@ def test_pools_errors_and_two_processes(sycl: Path, headers: Path, tmp_path: Pat
     ]
     assert "groundstate: 1125899906842624 bytes more do not fit" in ran.stderr
     assert len(ran.stderr.splitlines()) == 1
+
+    checked = run_on_the_driver(program, env={"GROUNDSTATE_CHECK": "1"})
+    assert succeeded(checked) == ran.stdout
+    assert "error:" not in checked.stderr
