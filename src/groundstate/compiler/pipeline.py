@@ -41,6 +41,7 @@ from groundstate.compiler.opt.merge_exits import merge_exits
 from groundstate.compiler.opt.merge_loads import merge_loads
 from groundstate.compiler.opt.merge_stores import merge_stores
 from groundstate.compiler.opt.narrow import narrow_induction
+from groundstate.compiler.opt.narrow_counters import narrow_counters
 from groundstate.compiler.opt.narrow_exits import narrow_exits
 from groundstate.compiler.opt.nowrap import version_for_no_wrap
 from groundstate.compiler.opt.prefetch import prefetch
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from groundstate.compiler.program.program import Program
 
 SIMPLIFY = Pass("simplify", simplify, keeps=(CFG,))
+NARROW_COUNTERS = Pass("narrow-counters", narrow_counters, keeps=(CFG,), is_optional=True)
 IF_CONVERT = Pass("if-convert", if_convert, is_optional=True)
 
 LOWERING = (
@@ -98,6 +100,7 @@ SIZED = (Pass("sum-disjoint", sum_disjoint, keeps=(CFG,), is_optional=True),)
 """For a CPU with vectors, before it is known how many work-items run side by side."""
 
 VECTOR = (
+    NARROW_COUNTERS,
     IF_CONVERT,
     Pass("unroll-barriers", unroll_barrier_loops, is_optional=True),
     Pass("unroll", unroll, is_optional=True),
@@ -118,6 +121,7 @@ VECTOR = (
 
 
 REFILLED_VECTOR = (
+    NARROW_COUNTERS,
     IF_CONVERT,
     Pass("look-up-tables", look_up_tables, keeps=(CFG,), is_optional=True),
     Pass("merge-loads", merge_loads, keeps=(CFG,), is_optional=True),

@@ -21,6 +21,8 @@ SHORT_FUNCTIONS = frozenset(
     select bitselect rotate s_mul24 u_mul24 s_mad24 u_mad24""".split()  # noqa: SIM905
 )
 """Of OpenCL.std, those that take an instruction or a few."""
+WORD_BYTES = 4
+"""Of a number that is divided: vectors of wider ones take several times as long."""
 
 
 def if_convert(kernel: Kernel, analyses: Analyses) -> bool:
@@ -66,10 +68,19 @@ class _Conversion:
         sides = [each for each in (yes, no) if each is not join]
         merged = [phi for phi in join.phis if self._differs(phi, block, yes, no, join)]
         nodes = [node for side in sides for node in side.nodes]
-        if all(map(_can_be_computed, nodes)) and all(_can_be_chosen(phi.type) for phi in merged):
-            cost = sum(registers_of(node, self.divergence) for node in (*nodes, *merged))
-            if cost <= self.divergence.target.most_converted:
-                self._convert(block, sides, join)
+        if not all(map(_can_be_computed, nodes)):
+            return
+        if not all(_can_be_chosen(phi.type) for phi in merged):
+            return
+        if sum(map(self._cost, (*nodes, *merged))) <= self.divergence.target.most_converted:
+            self._convert(block, sides, join)
+
+    def _cost(self, node: Node) -> float:
+        """The registers that an operation computes; a division counts for as many as it blocks."""
+        target, slots = self.divergence.target, 1.0
+        if operation(node).divides:
+            slots = target.division_cycles
+        return slots * registers_of(node, self.divergence)
 
     def _stays_inside(self, block: Block, join: Block) -> bool:
         """True if a branch and where its sides meet are parts of the same iteration."""
@@ -141,12 +152,18 @@ def _value(phi: Node, source: Block) -> Node:
 
 
 def _can_be_computed(node: Node) -> bool:
-    """True for an operation that nobody sees, and that takes no longer than a branch."""
+    """True for an operation that nobody sees, and that takes not much longer than a branch."""
     row = operation(node)
-    is_short = not row.divides and (node.op != "ExtInst" or row.name in SHORT_FUNCTIONS)
+    is_short = node.op != "ExtInst" or row.name in SHORT_FUNCTIONS
+    if row.divides:
+        is_short = node.op == "FDiv" and _element(node.type).size <= WORD_BYTES
     return row.is_pure and is_short and node.op != "Variable" and not guards_of(node)
 
 
 def _can_be_chosen(type_: Type) -> bool:
     """True for numbers, and vectors of them."""
-    return isinstance(type_.element if isinstance(type_, Vector) else type_, Bool | Int | Float)
+    return isinstance(_element(type_), Bool | Int | Float)
+
+
+def _element(type_: Type) -> Type:
+    return type_.element if isinstance(type_, Vector) else type_

@@ -19,6 +19,7 @@ from groundstate.compiler.ir.type_rules import scalar_type
 from groundstate.compiler.spirv.types import Array, Vector, member_count
 
 WORD_BYTES = (4, 8)
+HALF_WORD_BITS = 32
 
 
 def is_word(type_: Vector | Array) -> bool:
@@ -92,6 +93,8 @@ def _in_words(
 def _components(emitter: Emitter, whole: str, word: str, type_: Vector | Array) -> list[Value]:
     """What is in a vector of words, the lowest bits first."""
     text, bits, scalar = emitter.text, 8 * type_.element.size, scalar_type(type_.element)
+    if emitter.width > 1 and member_count(type_) == 2 and bits == HALF_WORD_BITS:
+        return _halves(emitter, whole, scalar)
     wide, narrow = text.vector_type(word), text.vector_type(f"i{bits}")
     parts: list[Value] = []
     for component in range(member_count(type_)):
@@ -103,6 +106,19 @@ def _components(emitter: Emitter, whole: str, word: str, type_: Vector | Array) 
         if scalar != f"i{bits}":
             name = text.emit(f"bitcast {narrow} {name} to {text.vector_type(scalar)}")
         parts.append(Lanes(scalar, name, None))
+    return parts
+
+
+def _halves(emitter: Emitter, whole: str, scalar: str) -> list[Value]:
+    """The two halves of each word: one permutation of two registers each, not three moves."""
+    text, lanes = emitter.text, emitter.width
+    halves, wide = f"<{2 * lanes} x {scalar}>", text.vector_type(f"i{2 * HALF_WORD_BITS}")
+    pairs = text.emit(f"bitcast {wide} {whole} to {halves}")
+    parts: list[Value] = []
+    for first in range(2):
+        order = ", ".join(f"i32 {first + 2 * lane}" for lane in range(lanes))
+        picked = f"shufflevector {halves} {pairs}, {halves} poison, <{lanes} x i32> <{order}>"
+        parts.append(Lanes(scalar, text.emit(picked), None))
     return parts
 
 
