@@ -12,6 +12,10 @@ from groundstate.compiler.analysis.deciding_loads import deciding_loads
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.analysis.places import Place
 from groundstate.compiler.codegen.arithmetic.bfloat import as_float, is_bfloat, upper_half
+from groundstate.compiler.codegen.arithmetic.constant_divisors import (
+    divide_by_constant,
+    divides_by_constant,
+)
 from groundstate.compiler.codegen.arithmetic.quotients import divide_once, divides_once
 from groundstate.compiler.codegen.arithmetic.tables import write_operation
 from groundstate.compiler.codegen.debug_metadata import DebugMetadata
@@ -188,6 +192,8 @@ class Emitter(Values):
             name = self._as_floats(node, t, s, names)
         elif vector and divides_once(node.op, operands):
             name = divide_once(text, node.op, operands, lambda: self._divided(node.op, t, operands))
+        elif vector and divides_by_constant(text, node.op, operands):
+            name = divide_by_constant(text, node.op, operands)
         else:
             name = self.operate(node.op, t, s, names, self._float_flags(node))
         return None if name is None else Lanes(scalar, name, None if vector else stride)

@@ -66,6 +66,8 @@ class Target:
     """The same for that which adds the products of two pairs of 16 bits to each other."""
     bfloat_dots: Mapping[int, str] = {}
     """The same for that which adds the products of two pairs of bfloats to a float."""
+    multiplies_words: bool = False
+    """Whether vectors of 64-bit numbers can be multiplied by their lower words alone."""
     has_half_arithmetic: bool = False
     """Whether halves are added and multiplied as such, and not as floats that are rounded."""
     has_tiles: bool = False

@@ -43,12 +43,13 @@ VBMI_LOOKUPS = AVX512BW_LOOKUPS | {
     ),
 }
 
-SSE = Target(4, "sse", short_dots={4: PAIRS[4]})
-AVX = Target(4, "avx", estimate_lanes=8, short_dots={4: PAIRS[4]})
+SSE = Target(4, "sse", multiplies_words=True, short_dots={4: PAIRS[4]})
+AVX = replace(SSE, name="avx", estimate_lanes=8)
 AVX2 = Target(
     8,
     "avx2",
     estimate_lanes=8,
+    multiplies_words=True,
     gather_cycles=2.0,  # where lanes may be inactive, each has an extraction, a load, an insertion
     short_dots={4: PAIRS[4], 8: PAIRS[8]},
     lane_permutations={"float": "llvm.x86.avx2.permps", "i32": "llvm.x86.avx2.permd"},
@@ -58,6 +59,7 @@ AVX512F = Target(
     16,
     "avx512f",
     estimate_lanes=8,
+    multiplies_words=True,
     short_dots={4: PAIRS[4], 8: PAIRS[8]},
     vector_registers=32,
     table_lookups=AVX512_LOOKUPS,
