@@ -51,6 +51,7 @@ from groundstate.compiler.opt.simplify import simplify
 from groundstate.compiler.opt.sink_common import sink_common
 from groundstate.compiler.opt.sum_disjoint import sum_disjoint
 from groundstate.compiler.opt.thread_comparisons import thread_comparisons
+from groundstate.compiler.opt.trust_indices import trust_indices
 from groundstate.compiler.opt.unroll import unroll
 from groundstate.compiler.opt.unroll_barriers import unroll_barrier_loops
 from groundstate.compiler.opt.unroll_rows import unroll_rows
@@ -92,6 +93,7 @@ VECTOR_LOWERING = (
     Pass("thread-comparisons", thread_comparisons, keeps=(CFG,), is_optional=True),
     Pass("narrow-exits", narrow_exits, keeps=(CFG,), is_optional=True),
     Pass("narrow-induction", narrow_induction, keeps=(CFG,), is_optional=True),
+    Pass("trust-indices", trust_indices, keeps=(CFG,), is_optional=True),
     SIMPLIFY,
 )
 """The same for a CPU with vectors, and what shows how lanes go along memory."""

@@ -7,6 +7,7 @@ import mmap
 import numpy as np
 import pytest
 
+from groundstate.compiler import pipeline
 from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.ir.parser import parse_kernel
@@ -124,3 +125,23 @@ def test_bits_that_are_shifted_out_of_an_id_are_gone() -> None:
     divergence = Divergence(kernel, CFG(kernel), Variant((64, 1, 1), 16, 16), Target(16))
     strides = {node.index: divergence.stride(node) for node in kernel.nodes()}
     assert [strides[each] for each in (3, 5, 7)] == [None, 4, 4]
+
+
+ROWS = """
+kernel void rows(global const float *from, global float *to) {
+    int i = get_global_id(0);
+    to[i] = from[i * 24] + from[i * 24 + 23];
+}
+"""
+
+
+def test_rows_of_any_length_lie_at_fixed_steps() -> None:
+    program = program_of(ROWS)
+    divergence = pipeline.specialise(program, "rows", (64, 1, 1), 16)
+    loads = [node for node in divergence.kernel.nodes() if node.op == "Load"]
+    assert {divergence.stride(load.operands[0]) for load in loads} == {96}
+    given = np.random.default_rng(1).random((64, 24)).astype(np.float32)
+    result = np.zeros(64, np.float32)
+    for width in WIDTHS:
+        run(program, "rows", (1, 1, 1), (64, 1, 1), given, result, width=width)
+        assert np.array_equal(result, given[:, 0] + given[:, 23])

@@ -249,7 +249,9 @@ def _shifted_right(node: Node, steps: list[Step]) -> Step | None:
     if amount is None or not 0 <= amount <= zeros or steps[0].factor:
         return None
     assert isinstance(node.type, Int)
-    if node.type.width - zeros < ID_BITS and _highest(node.operands[0]) is None:
+    is_promised = Decoration.NoSignedWrap in node.decorations
+    starts_over = node.type.width - zeros < ID_BITS and _highest(node.operands[0]) is None
+    if starts_over and not is_promised:
         return None
     return Step(steps[0].amount >> amount)
 

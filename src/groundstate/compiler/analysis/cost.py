@@ -12,7 +12,7 @@ what is faster is measured when the kernel runs (native/runtime/variants.c).
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from groundstate.compiler.analysis.cfg import Loop
@@ -61,13 +61,23 @@ def estimate(divergence: Divergence, takes_products: bool = True) -> Cost:
 
 def has_gathers(divergence: Divergence) -> bool:
     """True if lanes access memory at addresses of their own."""
-    return any(
-        operation(node).category in ACCESSES
-        and operation(node).address_operand
-        and (_is_one_by_one(divergence, node, block) or _is_far_apart(divergence, node, block))
-        for block in divergence.kernel.blocks
-        for node in block.nodes
-    )
+    return any(_accesses_apart(divergence))
+
+
+def scatters(divergence: Divergence) -> int:
+    """How many stores are to addresses of their own."""
+    return sum(1 for node in _accesses_apart(divergence) if node.op == "Store")
+
+
+def _accesses_apart(divergence: Divergence) -> Iterator[Node]:
+    for block in divergence.kernel.blocks:
+        for node in block.nodes:
+            row = operation(node)
+            if row.category not in ACCESSES or not row.address_operand:
+                continue
+            is_alone = _is_one_by_one(divergence, node, block)
+            if is_alone or _is_far_apart(divergence, node, block):
+                yield node
 
 
 def _iterations(loop: Loop | None, target: Target) -> int:

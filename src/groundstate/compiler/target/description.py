@@ -107,6 +107,8 @@ class Target:
     # --- Vectors, or one work-item after the other: cycles, and instructions in a cycle ---
     gather_cycles: float = 1.5
     """For each lane of a gather or a scatter."""
+    scattered_line_cycles: float = 4.0
+    """More for each lane of a scatter whose line is far from its neighbours'."""
     atomic_cycles: float = 20.0
     """For an atomic operation, which waits for all that come before it."""
     vector_issue: float = 2.0

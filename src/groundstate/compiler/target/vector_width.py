@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groundstate.compiler.analysis.cfg import CFG
-from groundstate.compiler.analysis.cost import estimate, has_gathers
+from groundstate.compiler.analysis.cost import estimate, has_gathers, scatters
 from groundstate.compiler.analysis.divergence import VARYING, Divergence, walked_axes
 from groundstate.compiler.analysis.facts import observes_subgroup
 from groundstate.compiler.analysis.lane_values import picked_lanes
@@ -43,8 +43,11 @@ def plan(kernel: Kernel, group_size: GroupSize, target: Target) -> Divergence:
 
 def _cycles_of_item(divergence: Divergence) -> float:
     """What a work-item costs as one of a vector, if strides that the program gives are the lengths
-    of rows."""
-    return estimate(divergence, takes_products=False).as_vector / divergence.width
+    of rows. Scattered stores cost more than gathers: the cache owns each line that they write, and
+    the lines of a column often compete for the same place."""
+    target, width = divergence.target, divergence.width
+    written = scatters(divergence) * target.scattered_line_cycles
+    return estimate(divergence, takes_products=False).as_vector / width + written
 
 
 def _planned(
