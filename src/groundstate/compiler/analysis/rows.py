@@ -6,6 +6,9 @@ in lockstep, such a number is loaded once for all of them. If a group has a sing
 vectors, what these share is the number by which all lanes multiply, and what each loads lies behind
 what the one before loads. Both is possible if they always go the same way: no branch depends on
 which row it is, and none on the lane.
+
+Where lanes read far apart, and rows next to each other, as in a transposition, four rows read four
+numbers of each lane at once, which are turned in registers.
 """
 
 from __future__ import annotations
@@ -13,11 +16,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from groundstate.compiler.analysis import facts
+from groundstate.compiler.analysis.affine import STILL, Lanes, Start, Step, Steps, WalkedAxis
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.analysis.register_pressure import register_pressure, registers_of
-from groundstate.compiler.ir import Kernel, Node
+from groundstate.compiler.ir import Block, Kernel, Node
 from groundstate.compiler.ir.ops import Category, has_side_effects, is_volatile, operation
-from groundstate.compiler.spirv.types import Vector
+from groundstate.compiler.spirv.opcodes import StorageClass
+from groundstate.compiler.spirv.types import Float, Int, Pointer, Vector
 
 SAME_IN_ALL_ROWS = frozenset(
     (
@@ -28,6 +33,12 @@ SAME_IN_ALL_ROWS = frozenset(
 WITH_AXES = frozenset(("LocalInvocationId", "GlobalInvocationId"))
 NEIGHBOURS = (1, 2, 4, 8)
 """Bytes from what a lane loads to what the next one does."""
+TURNED_ROWS = 4
+"""Whose numbers are turned together."""
+TURNED_BYTES = (4, 8)
+GLOBAL = (StorageClass.CrossWorkgroup, StorageClass.UniformConstant)
+MAX_DEPTH = 12
+"""How many operations may lead from an id to an address."""
 ACCESSES = frozenset(("Load", "Store"))
 PLAIN = frozenset(("Load", "Store", "Prefetch", "ShadowStore"))
 
@@ -46,11 +57,15 @@ ONE_BY_ONE = Lockstep()
 def rows_together(divergence: Divergence, is_tile: bool = False) -> Lockstep:
     """How many vectors run in lockstep: 1 if that is not possible, or gains nothing. A tile is a
     group that was made for it (`target/range_tiles.py`)."""
-    if divergence.width == 1 or not divergence.rows_are_whole:
-        return ONE_BY_ONE
-    if not (divergence.cfg.loops or is_tile) or not _are_plain(divergence):
+    if divergence.width == 1 or not divergence.rows_are_whole or not _are_plain(divergence):
         return ONE_BY_ONE
     rows = divergence.group_size[divergence.axes[1]]
+    if not is_tile and turned_loads(divergence):
+        turned = _fitting(divergence, rows, divergence.target.rows_turned)
+        if turned > 1:
+            return Lockstep(turned)
+    if not (divergence.cfg.loops or is_tile):
+        return ONE_BY_ONE
     vectors = divergence.group_size[divergence.axis] // divergence.width
     for count, along_row in ((rows, False), (vectors, True)):
         found = _together(divergence, count, along_row, is_tile)
@@ -78,6 +93,54 @@ def _together(
         if vectors % together == 0 and register_pressure(divergence, copies) <= registers:
             return Lockstep(together, along_row)
     return None
+
+
+def _fitting(divergence: Divergence, rows: int, counts: tuple[int, ...]) -> int:
+    """How many rows of a group run in lockstep, of some counts, if that depends on registers."""
+    differing = differing_values(divergence, False)
+    if any(block.condition in differing for block in divergence.kernel.blocks):
+        return 1
+    for count in counts:
+        pressure = register_pressure(divergence, dict.fromkeys(differing, count))
+        if rows % count == 0 and pressure <= divergence.target.vector_registers:
+            return count
+    return 1
+
+
+class _Rows(Lanes, WalkedAxis):
+    """The rows of a group, below each other."""
+
+    def __init__(self, divergence: Divergence) -> None:
+        self.differing = differing_values(divergence, False)
+
+    def start(self, node: Node) -> Start:
+        if node not in self.differing:
+            return STILL
+        if node.op == "Builtin":
+            return Step(1) if node.literals[0] in WITH_AXES else None
+        return None if node.op == "Phi" else node.operands
+
+
+def turned_loads(divergence: Divergence) -> set[Node]:
+    """The loads of numbers that lie far apart in lanes, and next to each other in rows."""
+    steps = Steps(_Rows(divergence), MAX_DEPTH)
+    return {
+        node
+        for block in divergence.kernel.blocks
+        for node in block.nodes
+        if node.op == "Load"
+        and isinstance(node.type, Int | Float)
+        and node.type.size in TURNED_BYTES
+        and _is_far(divergence, node, block)
+        and steps.of(node.operands[0]) == Step(node.type.size)
+    }
+
+
+def _is_far(divergence: Divergence, load: Node, block: Block) -> bool:
+    """True for an address in memory of all work-items that lies far from that of the next lane."""
+    pointer, step = load.operands[0], divergence.stride_at(load.operands[0], block)
+    is_global = isinstance(pointer.type, Pointer) and pointer.type.storage in GLOBAL
+    return is_global and step is not None and abs(step) >= TURNED_ROWS * load.type.size
 
 
 def _are_plain(divergence: Divergence) -> bool:

@@ -128,6 +128,8 @@ class Values:
         self._row = 0
         self.same_in_rows: set[Node] = set()
         """The values that rows in lockstep share."""
+        self.turned_loads: set[Node] = set()
+        """Loads of rows in lockstep that are turned in registers."""
         self.speculated = speculated_nodes(kernel, divergence)
         has_barriers = any(map(is_group_barrier, kernel.nodes()))
         self.rematerialised = (

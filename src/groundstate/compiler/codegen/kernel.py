@@ -40,7 +40,13 @@ import groundstate.compiler.codegen.reports
 import groundstate.compiler.codegen.workitems  # noqa: F401 - each registers its instructions
 from groundstate.compiler.analysis.divergence import Divergence, lane_stride
 from groundstate.compiler.analysis.facts import is_loop_free
-from groundstate.compiler.analysis.rows import ONE_BY_ONE, Lockstep, differing_values
+from groundstate.compiler.analysis.rows import (
+    ONE_BY_ONE,
+    TURNED_ROWS,
+    Lockstep,
+    differing_values,
+    turned_loads,
+)
 from groundstate.compiler.analysis.shared_variables import stack_variables
 from groundstate.compiler.analysis.turned import group_order
 from groundstate.compiler.codegen import counting
@@ -155,6 +161,8 @@ class KernelWriter:
         if lockstep.vectors > 1:
             differing = differing_values(divergence, lockstep.along_row)
             self.emitter.use_rows(lockstep.vectors, differing)
+            if not lockstep.along_row and lockstep.vectors % TURNED_ROWS == 0:
+                self.emitter.turned_loads = turned_loads(divergence)
         self.text = self.emitter.text
         self.first_item = "0"
         """The number of the first work-item of the vector."""

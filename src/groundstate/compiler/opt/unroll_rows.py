@@ -27,7 +27,13 @@ from groundstate.compiler.analysis.simple_loop import (
 )
 from groundstate.compiler.ir import Block, Kernel, Node, constant_node
 from groundstate.compiler.ir.addresses import chain_steps
-from groundstate.compiler.ir.ops import CHAINS, SHUFFLES, has_side_effects, is_volatile
+from groundstate.compiler.ir.ops import (
+    CHAINS,
+    SAME_ADDRESS,
+    SHUFFLES,
+    has_side_effects,
+    is_volatile,
+)
 from groundstate.compiler.ir.passes import Analyses
 from groundstate.compiler.opt.simplify import simplified
 from groundstate.compiler.spirv.opcodes import StorageClass
@@ -40,6 +46,7 @@ OWN_STORAGES = frozenset((StorageClass.Function, StorageClass.Workgroup))
 """Memory of a work-item, and of a group."""
 READABLE = (1, 2, 4)
 """Bytes of an element of which four are read at once."""
+STEPPING = CHAINS | SAME_ADDRESS
 HIGHEST = {"UConvert": "ULessThan", "SConvert": "SLessThan"}
 """By which an index is compared with the highest that can be widened and go up."""
 
@@ -114,8 +121,8 @@ def _row(loop: SingleExitLoop, induction: Induction, node: Node) -> _Row | None:
     if stride is not None and abs(stride) <= TOGETHER * size:
         return None
     moved, widened = 0, None
-    while pointer.op in CHAINS and pointer in loop.inside:
-        for index, (bytes_, _) in zip(pointer.operands[1:], chain_steps(pointer), strict=True):
+    while pointer.op in STEPPING and pointer in loop.inside:
+        for index, (bytes_, _) in zip(pointer.operands[1:], _steps(pointer), strict=True):
             step = _step(induction, index)
             if step is None or step.factor is not None or (step.amount and moved):
                 return None
@@ -124,6 +131,11 @@ def _row(loop: SingleExitLoop, induction: Induction, node: Node) -> _Row | None:
                 widened = index
         pointer = pointer.operands[0]
     return _Row(node, widened) if moved == size and pointer not in loop.inside else None
+
+
+def _steps(pointer: Node) -> list[tuple[int | None, int]]:
+    """The bytes that the indices of a pointer step over; a cast has none."""
+    return chain_steps(pointer) if pointer.op in CHAINS else []
 
 
 def _step(induction: Induction, index: Node) -> Step | None:

@@ -95,6 +95,8 @@ class Target:
     the first."""
     rows_together: tuple[int, ...] = (4, 2)
     """How many rows of a group run in lockstep where they share what they load, the best first."""
+    rows_turned: tuple[int, ...] = (16, 8, 4)
+    """The same where what rows load is turned in registers."""
     rows_of_tile: tuple[int, ...] = (8, 4, 2)
     """The same for a tile of a range that is known to be a matrix (`range_tiles.py`)."""
     large_kernel: int = 500

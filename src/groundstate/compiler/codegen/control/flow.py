@@ -16,6 +16,7 @@ from groundstate.compiler.codegen.control.loop_hints import loop_hint
 from groundstate.compiler.codegen.control.refill import Refill
 from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.codegen.function import components, schedule
+from groundstate.compiler.codegen.memory.accesses import load_turned
 from groundstate.compiler.codegen.memory.ordering import barrier_fence
 from groundstate.compiler.codegen.text import scalar_bytes
 from groundstate.compiler.codegen.values import Lanes, Value
@@ -218,6 +219,8 @@ class ControlFlow:
                 continue
             if node in emitter.same_in_rows:
                 self._write_shared(block, node)
+                continue
+            if node in emitter.turned_loads and load_turned(emitter, node):
                 continue
             for _ in emitter.each_row():
                 emitter.write(node)

@@ -7,11 +7,13 @@ several elements is put together from them and taken apart again.
 
 from __future__ import annotations
 
+from groundstate.compiler.analysis.rows import TURNED_ROWS
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.function import components
 from groundstate.compiler.codegen.memory.layout import add_offset, load, offsets, store
 from groundstate.compiler.codegen.memory.local_ends import may_reach_guard
 from groundstate.compiler.codegen.memory.nontemporal import condition
+from groundstate.compiler.codegen.memory.strided import load_quads, turns_quads
 from groundstate.compiler.codegen.values import Lanes, Value
 from groundstate.compiler.ir import Node
 from groundstate.compiler.ir.type_rules import scalar_type
@@ -55,6 +57,24 @@ def _load(emitter: Emitter, node: Node) -> None:
     emitter.decides = node in emitter.deciding and not volatile
     emitter.define(node, load(emitter, pointer, node.type, align, volatile))
     emitter.decides = False
+
+
+def load_turned(emitter: Emitter, node: Node) -> bool:
+    """Loads what rows in lockstep read next to each other, four rows at a time; false if that is
+    not possible here."""
+    align, volatile = _access(emitter, node, node.type)
+    scalar = scalar_type(node.type)
+    if volatile or emitter.mask is not None or not turns_quads(emitter, scalar):
+        return False
+    loaded: list[Value] = []
+    for row in emitter.each_row():
+        if row % TURNED_ROWS == 0:
+            quads = load_quads(emitter, emitter.scalar(node.operands[0]), scalar, align)
+            assert isinstance(quads, list)
+            loaded += quads
+    for row in emitter.each_row():
+        emitter.define(node, loaded[row])
+    return True
 
 
 @handles("Store")
