@@ -272,12 +272,17 @@ static bool takes_at_most(const gs_code *code, uint64_t groups, uint64_t nanosec
     return !code->has_loops && groups <= SMALL_ITEMS / items_of(code);
 }
 
-/* Runs a job on this thread. Without loops its cost is plain to see; with them it is remembered. */
+/* Runs a job on this thread. Without loops its cost is plain to see; with them it is remembered, and if there are other
+ * variants, which are compiled and compared when the kernel has run for some time. */
 static void run_alone(job *job) {
-    uint64_t start = job->code->has_loops ? gs_clock(CLOCK_MONOTONIC) : 0, groups = job->end - job->first;
+    gs_code *code = job->code;
+    uint64_t groups = job->end - job->first;
+    bool has_variants = code->variant_count > 1 || code->variants_to_come > 0;
+    bool is_timed = code->has_loops || (has_variants && groups > 1);
+    uint64_t start = is_timed ? gs_clock(CLOCK_MONOTONIC) : 0;
     run_groups(job, job->first, groups);
-    if (job->code->has_loops)
-        remember_cost(job->code, gs_clock(CLOCK_MONOTONIC) - start, groups);
+    if (is_timed)
+        remember_cost(code, gs_clock(CLOCK_MONOTONIC) - start, groups);
 }
 
 /* Runs what is left of a job on all threads; returns how long that took them together. A group that may wait for another

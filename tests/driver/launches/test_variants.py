@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -111,6 +114,44 @@ def test_slower_variant_is_not_preferred(varied: KernelBench) -> None:
 def test_few_groups_are_tried_too(varied: KernelBench, groups: int) -> None:
     kernel = Launched(varied, "amble", groups)
     kernel.until(lambda: kernel.variants == (2, 1))
+
+
+ON_ONE_CPU = """
+import os
+import numpy as np
+import groundstate as gs
+
+os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
+BODY = "int i = get_global_id(0) * 7; p[i] = p[i + 6] * 0.5f + p[i];"
+SOURCE = f"kernel void spread(global float *p) {{ {BODY} }}"
+context = gs.Context(gs.devices()[0])
+commands = gs.CommandList.immediate(context, in_order=True)
+memory = context.alloc_device(7 << 14, np.float32)
+kernel = gs.Module(context, opencl=SOURCE)["spread"]
+cached = lambda: sum(len(files) for _, _, files in os.walk(os.environ["GROUNDSTATE_CACHE"]))
+kernel(commands, (256, 1), (64, 1), memory)
+commands.synchronize()
+first = cached()
+for _ in range(50_000):
+    kernel(commands, (256, 1), (64, 1), memory)
+    commands.synchronize()
+    if cached() > first:
+        break
+print(cached() > first)
+"""
+
+
+@pytest.mark.needs_compiler
+def test_kernels_without_loops_are_compared_on_one_cpu(tmp_path: Path) -> None:
+    """Where one thread runs all of a launch, that counts as running, too."""
+    command = [sys.executable, "-c", ON_ONE_CPU]
+    environment = {
+        **os.environ,
+        "GROUNDSTATE_CACHE": str(tmp_path),
+        "GROUNDSTATE_SHAPE": "measured",
+    }
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "True\n", done.stderr
 
 
 def test_choice_is_remembered_once(varied: KernelBench) -> None:

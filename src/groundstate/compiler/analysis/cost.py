@@ -61,15 +61,16 @@ def estimate(divergence: Divergence, takes_products: bool = True) -> Cost:
 
 def has_gathers(divergence: Divergence) -> bool:
     """True if lanes access memory at addresses of their own."""
-    return any(_accesses_apart(divergence))
+    return any(accesses_apart(divergence))
 
 
 def scatters(divergence: Divergence) -> int:
     """How many stores are to addresses of their own."""
-    return sum(1 for node in _accesses_apart(divergence) if node.op == "Store")
+    return sum(1 for node in accesses_apart(divergence) if node.op == "Store")
 
 
-def _accesses_apart(divergence: Divergence) -> Iterator[Node]:
+def accesses_apart(divergence: Divergence) -> Iterator[Node]:
+    """The accesses of memory that all work-items share, each lane at an address of its own."""
     for block in divergence.kernel.blocks:
         for node in block.nodes:
             row = operation(node)

@@ -129,7 +129,7 @@ class Target:
     """By which factor one work-item after the other must seem faster to begin with."""
     perhaps_faster: float = 3.0
     """By which it may seem slower if lanes leave a loop one by one, and still is tried first."""
-    most_slower: float = 8.0
+    most_slower: float = 12.0
     """By which it may seem slower, and still is tried."""
     most_slower_in_loops: float = 16.0
     """The same if lanes leave a loop one by one: then most of them may be idle."""

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from groundstate import knobs
 from groundstate.compiler.analysis import facts
-from groundstate.compiler.analysis.cost import estimate, has_gathers
+from groundstate.compiler.analysis.cost import accesses_apart, estimate, has_gathers
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.analysis.refill import can_refill, refilled_loop
+from groundstate.compiler.analysis.rows import TURNED_ROWS, rows_together, turned_loads
 from groundstate.compiler.analysis.waiting import may_wait
 from groundstate.compiler.ir.passes import GroupSize, Variant
 
@@ -96,6 +97,9 @@ def _refilled(divergence: Divergence) -> tuple[int, ...]:
 def _can_choose(divergence: Divergence) -> bool:
     """True if lanes do not need each other, and do different things."""
     kernel = divergence.kernel
-    return bool(divergence.divergent_branches or has_gathers(divergence)) and not (
+    apart = set(accesses_apart(divergence))
+    if apart and rows_together(divergence).vectors >= TURNED_ROWS:
+        apart -= turned_loads(divergence)
+    return bool(divergence.divergent_branches or apart) and not (
         facts.has_barriers(kernel) or may_wait(kernel)
     )
