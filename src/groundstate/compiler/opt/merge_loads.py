@@ -26,6 +26,8 @@ from groundstate.compiler.spirv.types import Array, Float, Int, Pointer, Type, V
 
 ANYWHERE = -1
 WORD_BYTES = (4, 8)
+RECORDS = range(FAR_APART + 1, 9)
+"""Numbers of a structure that lies behind that of the lane before: all of them are read at once."""
 GATHERED_BYTES = (4, 8, 16)
 """Of neighbours that are read together from an address of a lane's own."""
 
@@ -68,17 +70,16 @@ def neighbours(divergence: Divergence, node: Node, type_: Type) -> int:
     if pointer in divergence.interleaved:
         return 0
     step = divergence.stride_at(pointer, block)
-    is_far = step is VARYING or (step % type_.size == 0 and step // type_.size > FAR_APART)
+    count = step // type_.size if step is not None and step % type_.size == 0 else 0
+    is_far = step is VARYING or count > FAR_APART
+    is_record = count in RECORDS and type_.size == WORD_BYTES[0]
     if is_far and node.op == "Load":  # words are gathered, whatever is in them
-        return ANYWHERE
+        return count if is_record else ANYWHERE
     if not _is_masked_well(divergence, block, type_):
         return 0
-    if step is VARYING:
-        return ANYWHERE
-    if step % type_.size:
-        return 0
-    count = step // type_.size
-    return count if count in divergence.target.merged_accesses else 0
+    if is_record or count in divergence.target.merged_accesses:
+        return count
+    return ANYWHERE if is_far else 0
 
 
 def _is_masked_well(divergence: Divergence, block: Block, type_: Type) -> bool:
@@ -88,11 +89,12 @@ def _is_masked_well(divergence: Divergence, block: Block, type_: Type) -> bool:
     return is_whole or divergence.target.has_mask_registers or type_.size in WORD_BYTES
 
 
-def _lengths(type_: Type, count: int) -> list[int]:
-    """How many loads may become one, the most first."""
-    if count != ANYWHERE:
+def lengths(type_: Type, count: int) -> list[int]:
+    """How many accesses may become one, the most first."""
+    if count != ANYWHERE and count not in RECORDS:
         return [count]
-    return [each for each in (4, 2) if each * type_.size in GATHERED_BYTES]
+    whole = [count] if count in RECORDS else []
+    return whole + [each for each in (4, 2) if each * type_.size in GATHERED_BYTES]
 
 
 def several(type_: Type, count: int) -> Vector | Array:
@@ -145,7 +147,7 @@ class _Merging:
             for offset, node in loads:
                 if node in self._merged:
                     continue
-                for length in _lengths(type_, count):
+                for length in lengths(type_, count):
                     parts = [later.get(offset + index * type_.size) for index in range(length)]
                     found = [part for part in parts if part]
                     if len(found) == length:

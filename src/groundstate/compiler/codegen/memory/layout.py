@@ -21,6 +21,8 @@ from groundstate.compiler.codegen.memory.strided import (
     load_at_steps,
     load_quads,
     store_at_steps,
+    store_pairs,
+    store_quads,
     turns_quads,
 )
 from groundstate.compiler.codegen.memory.words import (
@@ -51,7 +53,8 @@ from groundstate.compiler.spirv.types import (
 )
 
 Row = Vector | Array
-MOST_IN_ROW = 4
+WORD_BYTES = 4
+MOST_IN_ROW = 8
 """Of an array of all lanes that is read and written at once."""
 ZEROS = frozenset(["0", "null", float_literal(0.0, "float"), float_literal(0.0, "half")])
 """Constants all of whose bits in memory are zero."""
@@ -300,6 +303,10 @@ def store(
         assert isinstance(type_, Row)
         _store_neighbours(emitter, pointer, type_, value, align)
         return
+    if whole and pointer.stride and not volatile and emitter.mask is None and emitter.width > 1:
+        assert isinstance(type_, Row)
+        if len(parts) in (2, 4) and _store_words(emitter, pointer, type_, value, align):
+            return
     if whole and pointer.is_vector and not volatile and emitter.width > 1:
         assert isinstance(type_, Row)
         if _are_guessed_neighbours(pointer, type_):
@@ -411,6 +418,19 @@ def _store_scalar(
         store_at_steps(emitter, pointer, stored, name, align)
     else:
         scatter(emitter, stored, name, text.as_vector(pointer), align)
+
+
+def _store_words(
+    emitter: Emitter, pointer: Lanes, type_: Row, value: list[Value], align: int
+) -> bool:
+    """Writes two or four words of each lane at once; false if they are no words."""
+    scalar = scalar_type(type_.element)
+    if type_.element.size != WORD_BYTES or not turns_quads(emitter, scalar):
+        return False
+    write = store_quads if len(value) == 4 else store_pairs
+    names = [emitter.text.as_vector(each) for each in value if isinstance(each, Lanes)]
+    write(emitter, pointer, scalar, names, align)
+    return True
 
 
 def _store_neighbours(

@@ -122,6 +122,40 @@ def _turn_words(emitter: Emitter, places: list[str], scalar: str, align: int) ->
     ]
 
 
+def store_quads(
+    emitter: Emitter, pointer: Lanes, scalar: str, columns: list[str], align: int
+) -> None:
+    """Writes vectors of four words at fixed steps: turned in registers, then written whole."""
+    text, width, lanes = emitter.text, emitter.width, _turned_together(emitter, scalar)
+    chunks = [text.split(scalar, each, width, lanes) for each in columns]
+    for first, some in zip(range(0, width, lanes), zip(*chunks, strict=True), strict=True):
+        low, high = (
+            [_mix_fours(emitter, scalar, lanes, some[n], some[n + 1], picks) for n in (0, 2)]
+            for picks in ((0, _OTHER, 1, _OTHER + 1), (2, _OTHER + 2, 3, _OTHER + 3))
+        )
+        turned = [
+            _mix_fours(emitter, scalar, lanes, half[0], half[1], picks)
+            for half in (low, high)
+            for picks in ((0, 1, _OTHER, _OTHER + 1), (2, 3, _OTHER + 2, _OTHER + 3))
+        ]
+        quads = zip(*(text.split(scalar, each, lanes, 4) for each in turned), strict=True)
+        for lane, quad in enumerate(each for four in quads for each in four):
+            place = _lane_address(emitter, pointer, first + lane)
+            text.do(f"store <4 x {scalar}> {quad}, ptr {place}, align {align}")
+
+
+def store_pairs(
+    emitter: Emitter, pointer: Lanes, scalar: str, columns: list[str], align: int
+) -> None:
+    """Writes vectors of two words at fixed steps, each as a number of 64 bits."""
+    width = emitter.width
+    picks = tuple(part * width + lane for lane in range(width) for part in range(2))
+    pairs = emitter.text.shuffle(f"<{width} x {scalar}>", columns[0], picks, columns[1])
+    wide = emitter.text.vector_type("i64")
+    whole = emitter.text.emit(f"bitcast <{2 * width} x {scalar}> {pairs} to {wide}")
+    store_at_steps(emitter, pointer, "i64", whole, align)
+
+
 _OTHER = 4
 """From here on `_mix_fours` picks from the second vector."""
 
