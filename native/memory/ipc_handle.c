@@ -13,10 +13,11 @@ struct gs_ipc_handle {
     ze_ipc_mem_handle_t bytes;
 };
 
-/* Called with the lock held. What lies in no block or file of its own has handles that change. */
+/* Called with the lock held. What lies in no block or file of its own, and is no device's, has handles that change. */
 static gs_allocation *find(ze_context_handle_t context, const void *pointer) {
     gs_allocation *found = gs_allocation_at((gs_context *)context, pointer);
-    return found != NULL && found->base == pointer && found->backing <= GS_BACKING_FILE ? found : NULL;
+    const bool has_one = found != NULL && (found->backing <= GS_BACKING_FILE || found->backing == GS_BACKING_KIND);
+    return found != NULL && found->base == pointer && has_one ? found : NULL;
 }
 
 /* Whether the allocation has a handle. Without one, `id` says which allocation it is, or is 0. */

@@ -215,6 +215,15 @@ static void withdraw(gs_allocation *allocation) {
     allocation->withdrawn = true;
 }
 
+/* Others have its pages: the kind may not hand them out again. */
+static void take_back(gs_allocation *allocation) {
+    void *offer = allocation->offer;
+    const gs_device *owner = allocation->owner;
+    unmake(allocation);
+    if (offer != NULL)
+        owner->kind->withdraw(offer);
+}
+
 static void release(gs_allocation *allocation) {
     gs_quarantine_release(allocation);
     withdraw(allocation);
@@ -229,7 +238,7 @@ static void release(gs_allocation *allocation) {
     if (is_attached && allocation->owner != NULL)
         allocation->owner->kind->detach(allocation->owner, allocation->base);
     if (allocation->backing == GS_BACKING_KIND) {
-        unmake(allocation);
+        take_back(allocation);
     } else if (allocation->backing == GS_BACKING_FILE) {
         munmap(allocation->base, allocation->span);
     } else if (allocation->backing == GS_BACKING_BLOCK) {
@@ -242,7 +251,7 @@ static void release(gs_allocation *allocation) {
     }
     if (allocation->withdrawn)
         gs_memory_count_shared(allocation, -1);
-    if ((allocation->backing <= GS_BACKING_FILE && !allocation->imported) || allocation->backing == GS_BACKING_KIND)
+    if ((allocation->backing <= GS_BACKING_FILE || allocation->backing == GS_BACKING_KIND) && !allocation->imported)
         gs_memory_uncharge(allocation->charged, allocation->size);
     free(allocation->ipc_handle);
     free(allocation);
@@ -470,6 +479,11 @@ static ze_result_t check_request(enum gs_function function, const gs_allocation 
                        "%s: memory can be exported as ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD or "
                        "ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF only",
                        gs_function_names[function]);
+    if (export != NULL && request->device != NULL && request->device->kind != NULL &&
+        (export->flags & ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF))
+        return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION,
+                       "%s: memory of this device can be exported as ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD only",
+                       gs_function_names[function]);
     const ze_ipc_mem_handle_type_ext_desc_t *ipc = gs_find_next(next, ZE_STRUCTURE_TYPE_IPC_MEM_HANDLE_TYPE_EXT_DESC);
     if (ipc != NULL && (ipc->typeFlags & ~(ze_ipc_mem_handle_type_flags_t)ZE_IPC_MEM_HANDLE_TYPE_FLAG_DEFAULT))
         return gs_fail(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
@@ -506,6 +520,7 @@ ze_result_t gs_zeMemAllocDevice(ze_context_handle_t hContext, const ze_device_me
     gs_allocation request = {.size = size, .context = (gs_context *)hContext, .device = (gs_device *)hDevice,
                              .charged = (gs_device *)hDevice, .type = ZE_MEMORY_TYPE_DEVICE};
     ze_result_t result = check_request(GS_FN_zeMemAllocDevice, &request, alignment, device_desc->pNext);
+    request.is_apart = gs_find_next(device_desc->pNext, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC) != NULL;
     if (result == ZE_RESULT_SUCCESS && is_external(device_desc->pNext))
         return gs_call_python(GS_FN_zeMemAllocDevice, "uuuuuu",
                               (const gs_word[]){{.p = hContext}, {.p = device_desc}, {.u = size}, {.u = alignment},

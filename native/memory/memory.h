@@ -37,6 +37,9 @@ typedef struct gs_allocation {
     gs_device *device;  /* NULL: not bound to a device */
     gs_device *owner;   /* of GS_BACKING_KIND: whose kind made it */
     uint32_t generation; /* of that device, when it was made */
+    bool is_apart;       /* the program may export it: it is to share its pages with no other */
+    void *of_kind;       /* what that kind keeps of it, or NULL */
+    void *offer;         /* with which that kind offers it to other processes, or NULL */
     gs_device *charged; /* the device whose memory it counts against, or NULL: host memory */
     ze_memory_type_t type;
     gs_backing backing;

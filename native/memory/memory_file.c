@@ -19,11 +19,28 @@ int gs_memory_file_named(const char *name, uint64_t size) {
     return -1;
 }
 
-GS_EXPORT int gs_memory_file(uint64_t size) {
+enum { NAME_BYTES = 64 };
+
+static bool choose_name(char name[NAME_BYTES]) {
     unsigned long long secret[2];
     if (getrandom(secret, sizeof secret, 0) != sizeof secret)
-        return -1;
-    char name[64];
-    snprintf(name, sizeof name, "groundstate-%016llx%016llx", secret[0], secret[1]);
-    return gs_memory_file_named(name, size);
+        return false;
+    snprintf(name, NAME_BYTES, "groundstate-%016llx%016llx", secret[0], secret[1]);
+    return true;
+}
+
+GS_EXPORT int gs_memory_file(uint64_t size) {
+    char name[NAME_BYTES];
+    return choose_name(name) ? gs_memory_file_named(name, size) : -1;
+}
+
+int gs_memory_note(const void *contents, uint64_t size) {
+    char name[NAME_BYTES];
+    int fd = choose_name(name) ? memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
+    if (fd >= 0 && write(fd, contents, size) == (ssize_t)size &&
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
 }

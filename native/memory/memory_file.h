@@ -12,4 +12,7 @@ int gs_memory_file_named(const char *name, uint64_t size);
  * a handle of ours from a forged one (driver/ipc.py). */
 int gs_memory_file(uint64_t size);
 
+/* The same with contents that nobody can change: what leads to memory that is in no file. */
+int gs_memory_note(const void *contents, uint64_t size);
+
 #endif

@@ -83,14 +83,39 @@ static void share(const gs_context *context, const void *pointer, uint64_t span)
         close(fd);
 }
 
+/* Has the kind that made an allocation offer it to other processes. */
+static void share_of_kind(const gs_context *context, const gs_allocation *copy) {
+    void *offer;
+    int fd = copy->owner->kind->share(copy->owner, copy, &offer);
+    if (fd < 0)
+        return;
+    gs_memory_lock();
+    gs_allocation *found = gs_allocation_at(context, copy->base);
+    const bool is_needed = found != NULL && found->id == copy->id && found->fd < 0;
+    if (is_needed) {
+        found->fd = fd;
+        found->offer = offer;
+        gs_memory_count_shared(found, 1);
+    }
+    gs_memory_unlock();
+    if (!is_needed) {
+        close(fd);
+        copy->owner->kind->withdraw(offer);
+    }
+}
+
 /* The file behind the allocation at `pointer`, made if there is none. It stays the driver's; -1 on failure. */
 GS_EXPORT int gs_allocation_share(const gs_context *context, const void *pointer) {
     gs_memory_lock();
     const gs_allocation *found = gs_allocation_at(context, pointer);
     uint64_t span = is_unshared(found) ? found->span : 0;
+    const bool is_of_kind = found != NULL && found->fd < 0 && found->backing == GS_BACKING_KIND;
+    const gs_allocation copy = is_of_kind ? *found : (gs_allocation){0};
     gs_memory_unlock();
     if (span > 0)
         share(context, pointer, span);
+    if (is_of_kind)
+        share_of_kind(context, &copy);
     gs_memory_lock();
     found = gs_allocation_at(context, pointer);
     int fd = found != NULL ? found->fd : -1;

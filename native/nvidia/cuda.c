@@ -15,9 +15,13 @@ static bool find_functions(void *library, const char **missing) {
         return false;
     GS_CUDA_FUNCTIONS(FIND)
 #undef FIND
-    gs_cu.has_virtual_memory = true;
-#define FIND_IF_THERE(name, symbol, parameters) gs_cu.has_virtual_memory &= (*(void **)&gs_cu.name = dlsym(library, symbol)) != NULL;
+    bool has_all = true;
+#define FIND_IF_THERE(name, symbol, parameters) has_all &= (*(void **)&gs_cu.name = dlsym(library, symbol)) != NULL;
     GS_CUDA_VIRTUAL_MEMORY(FIND_IF_THERE)
+    gs_cu.has_virtual_memory = has_all;
+    has_all = true;
+    GS_CUDA_EXTERNAL_MEMORY(FIND_IF_THERE)
+    gs_cu.has_external_memory = has_all;
 #undef FIND_IF_THERE
     *(void **)&gs_cu.write_word = dlsym(library, "cuStreamWriteValue32_v2");
     *(void **)&gs_cu.launch_with = dlsym(library, "cuLaunchKernelEx");

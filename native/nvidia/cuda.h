@@ -18,6 +18,7 @@ typedef struct gs_cu_event *gs_cu_event;
 typedef struct gs_cu_graph *gs_cu_graph;
 typedef struct gs_cu_link *gs_cu_link;
 typedef struct gs_cu_graph_exec *gs_cu_graph_exec;
+typedef struct gs_cu_external *gs_cu_external;
 typedef unsigned long long gs_cu_memory;
 
 enum {
@@ -25,6 +26,7 @@ enum {
     GS_CU_OUT_OF_MEMORY = 2,
     GS_CU_NOT_READY = 600,
     GS_CU_ILLEGAL_ADDRESS = 700,
+    GS_CU_NOT_SUPPORTED = 801,
 };
 
 /* CU_DEVICE_ATTRIBUTE_*, CU_FUNC_ATTRIBUTE_*, CU_JIT_* and other numbers, by their names there. */
@@ -35,8 +37,12 @@ enum {
     GS_CU_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
 
     GS_CU_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102,
+    GS_CU_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED = 103,
+    GS_CU_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED = 3,
 
     GS_CU_MEM_ALLOCATION_TYPE_PINNED = 1,
+    GS_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1,
+    GS_CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD = 1,
     GS_CU_MEM_LOCATION_TYPE_DEVICE = 1,
     GS_CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0,
     GS_CU_MEM_ACCESS_PROT_NONE = 0,
@@ -110,6 +116,22 @@ typedef struct gs_cu_memory_access {
     uint32_t flags;
 } gs_cu_memory_access;
 
+/* CUDA_EXTERNAL_MEMORY_HANDLE_DESC of a file descriptor, CUDA_EXTERNAL_MEMORY_BUFFER_DESC */
+typedef struct gs_cu_external_memory {
+    uint32_t type;
+    union {
+        int fd;
+        void *of_windows[2];
+    } handle;
+    unsigned long long size;
+    uint32_t flags, reserved[16];
+} gs_cu_external_memory;
+
+typedef struct gs_cu_external_buffer {
+    unsigned long long offset, size;
+    uint32_t flags, reserved[16];
+} gs_cu_external_buffer;
+
 /* CUlaunchAttribute and CUlaunchConfig */
 enum { GS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2 };
 typedef struct gs_cu_launch_attribute {
@@ -137,6 +159,9 @@ typedef struct gs_cu_launch_config {
     each(device_uuid, "cuDeviceGetUuid_v2", (gs_cu_uuid * uuid, gs_cu_device device))                                    \
     each(device_memory, "cuDeviceTotalMem_v2", (size_t *bytes, gs_cu_device device))                                     \
     each(device_attribute, "cuDeviceGetAttribute", (int *value, int attribute, gs_cu_device device))                     \
+    each(device_reaches, "cuDeviceCanAccessPeer", (int *reaches, gs_cu_device device, gs_cu_device peer))                \
+    each(peer_attribute, "cuDeviceGetP2PAttribute",                                                                      \
+         (int *value, int attribute, gs_cu_device device, gs_cu_device peer))                                            \
     each(context_retain, "cuDevicePrimaryCtxRetain", (gs_cu_context * context, gs_cu_device device))                     \
     each(context_release, "cuDevicePrimaryCtxRelease_v2", (gs_cu_device device))                                         \
     each(context_create, "cuCtxCreate_v2", (gs_cu_context * context, unsigned flags, gs_cu_device device))               \
@@ -198,13 +223,26 @@ typedef struct gs_cu_launch_config {
          (gs_cu_pointer start, size_t size, size_t offset, gs_cu_memory memory, unsigned long long flags))               \
     each(memory_unmap, "cuMemUnmap", (gs_cu_pointer start, size_t size))                                                 \
     each(memory_access, "cuMemSetAccess",                                                                                \
-         (gs_cu_pointer start, size_t size, const gs_cu_memory_access *wanted, size_t count))
+         (gs_cu_pointer start, size_t size, const gs_cu_memory_access *wanted, size_t count))                            \
+    each(memory_behind, "cuMemRetainAllocationHandle", (gs_cu_memory * memory, void *start))                             \
+    each(memory_export, "cuMemExportToShareableHandle",                                                                  \
+         (void *handle, gs_cu_memory memory, unsigned type, unsigned long long flags))                                   \
+    each(memory_import, "cuMemImportFromShareableHandle", (gs_cu_memory * memory, void *handle, unsigned type))
+
+/* Likewise: memory of other APIs. */
+#define GS_CUDA_EXTERNAL_MEMORY(each)                                                                                    \
+    each(external_import, "cuImportExternalMemory", (gs_cu_external * made, const gs_cu_external_memory *described))     \
+    each(external_map, "cuExternalMemoryGetMappedBuffer",                                                                \
+         (gs_cu_pointer * start, gs_cu_external memory, const gs_cu_external_buffer *described))                         \
+    each(external_destroy, "cuDestroyExternalMemory", (gs_cu_external memory))
 
 typedef struct gs_cuda {
 #define GS_MEMBER(name, symbol, parameters) gs_cu_result(*name) parameters;
     GS_CUDA_FUNCTIONS(GS_MEMBER)
     GS_CUDA_VIRTUAL_MEMORY(GS_MEMBER)
     bool has_virtual_memory;
+    GS_CUDA_EXTERNAL_MEMORY(GS_MEMBER)
+    bool has_external_memory;
 #undef GS_MEMBER
     /* Newer drivers have this one: writes a word when the stream has come there. Else NULL. */
     gs_cu_result (*write_word)(gs_cu_stream stream, gs_cu_pointer at, uint32_t value, unsigned flags);

@@ -15,6 +15,8 @@ const gs_device_kind gs_nvidia_kind = {
     .peek = gs_gpu_peek,
     .attach = gs_gpu_attach,
     .detach = gs_gpu_detach,
+    .share = gs_gpu_share,
+    .withdraw = gs_gpu_withdraw,
     .work_off = gs_gpu_work_off,
     .try_issue = gs_gpu_try_issue,
     .attend = gs_gpu_attend,
@@ -27,7 +29,10 @@ const gs_device_kind gs_nvidia_kind = {
 
 /* The CUDA driver does not work in a child that is forked after it was started. */
 static bool is_forked;
-static void note_fork(void) { is_forked = true; }
+static void note_fork(void) {
+    is_forked = true;
+    gs_gpu_offers_after_fork();
+}
 bool gs_gpu_is_forked(void) { return is_forked; }
 
 /* Makes a device of the GPU with a number in the CUDA driver's list. */
@@ -42,6 +47,7 @@ GS_EXPORT bool gs_gpu_adopt(gs_device *device, int ordinal) {
     gpu->multiprocessors = (uint32_t)count;
     gpu->device = device;
     gs_mutex_open(&gpu->lock, GS_LONG_LOCK);
+    gs_gpu_find_peers(gpu);
     gs_gpu_open_pools(gpu);
     if (!atomic_exchange(&gs_some_device_has_kind, true))
         pthread_atfork(NULL, NULL, note_fork);
@@ -51,6 +57,21 @@ GS_EXPORT bool gs_gpu_adopt(gs_device *device, int ordinal) {
         device->driver->needs_kind = device;
     return true;
 }
+
+/* Whether kernels of a GPU may use the device memory of another, and with which atomics: 0, 1, or 2 with all of them. */
+GS_EXPORT uint32_t gs_gpu_reaches(const gs_device *device, const gs_device *peer) {
+    const gs_gpu *gpu = gs_gpu_of(device), *other = gs_gpu_of(peer);
+    int has_atomics = 0;
+    for (uint32_t each = 0; each < other->access_count; each++)
+        if (other->access[each].location.device == gpu->number) {
+            gs_cu.peer_attribute(&has_atomics, GS_CU_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, gpu->number, other->number);
+            return has_atomics ? 2 : 1;
+        }
+    return 0;
+}
+
+/* Whether the GPU's memory can be exported as a file descriptor and imported from one. */
+GS_EXPORT bool gs_gpu_exports(const gs_device *device) { return gs_gpu_of(device)->access_count > 0; }
 
 /* --- Contexts ------------------------------------------------------------------------------------------ */
 
@@ -81,6 +102,7 @@ static gs_cu_result replace_context(gs_gpu *gpu) {
     if (result != GS_CU_SUCCESS)
         return result;
     result = gs_cu.memory_info(&available, &total);
+    gpu->uses_pages = result == GS_CU_SUCCESS && gs_gpu_can_map(gpu);
     gs_cu.context_pop(&popped);
     if (result != GS_CU_SUCCESS) {
         gs_cu.context_destroy(made);
@@ -89,6 +111,19 @@ static gs_cu_result replace_context(gs_gpu *gpu) {
     gpu->owns_context = true;
     __atomic_store_n(&gpu->context, made, __ATOMIC_RELEASE);
     gpu->is_lost = false;
+    return GS_CU_SUCCESS;
+}
+
+static gs_cu_result open_context(gs_gpu *gpu) {
+    gs_cu_context made = NULL, popped;
+    gs_cu_result result = gs_cu.context_retain(&made, gpu->number);
+    if (result == GS_CU_SUCCESS && (result = gs_cu.context_push(made)) != GS_CU_SUCCESS)
+        gs_cu.context_release(gpu->number);
+    if (result != GS_CU_SUCCESS)
+        return result;
+    gpu->uses_pages = gs_gpu_can_map(gpu);
+    gs_cu.context_pop(&popped);
+    __atomic_store_n(&gpu->context, made, __ATOMIC_RELEASE);
     return GS_CU_SUCCESS;
 }
 
@@ -106,7 +141,7 @@ static gs_cu_result need_context(gs_gpu *gpu, bool *is_in_use) {
     if (gpu->is_lost && !*is_in_use)
         result = replace_context(gpu);
     else if (!gpu->is_lost && gpu->context == NULL)
-        result = gs_cu.context_retain(&gpu->context, gpu->number);
+        result = open_context(gpu);
     gs_unlock(&gpu->lock);
     return result;
 }

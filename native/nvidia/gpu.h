@@ -8,6 +8,8 @@
 #include "objects/device_kind.h"
 #include "threads/lock.h"
 
+enum { GS_MOST_GPUS = 64 };
+
 typedef struct gs_gpu {
     gs_device *device;
     gs_cu_device number;
@@ -19,6 +21,9 @@ typedef struct gs_gpu {
     _Atomic uint32_t inside;     /* threads that use the context */
     gs_pool memory, host, managed;
     _Atomic uint64_t budget; /* bytes that this process may have of the GPU's memory, or 0 as long as nobody asked */
+    bool uses_pages; /* its memory is mapped pages, which can be shared: mapped.c */
+    gs_cu_memory_access access[GS_MOST_GPUS]; /* who reaches them: the GPU itself, then its peers */
+    uint32_t access_count;
     uint32_t multiprocessors;
     _Atomic gs_cu_pointer no_image; /* the view of an image without texels, or 0 while nobody needs it */
 } gs_gpu;
@@ -38,6 +43,34 @@ ze_result_t gs_gpu_fail(gs_gpu *gpu, gs_cu_result error, const char *what);
 /* A fault: every context that uses the GPU is lost. `context` is the one whose work it was, or NULL if nobody can say; `what`
  * is what was done, "kernel 'add'". */
 void gs_gpu_lose(gs_gpu *gpu, gs_context *context, gs_cu_result error, const char *what);
+
+/* mapped.c: memory that other processes and GPUs can reach. */
+enum { GS_GPU_PAGE = 2 << 20 };
+
+/* What is kept of an allocation that is not of a pool. */
+typedef struct gs_gpu_mapped {
+    char *start;
+    uint64_t bytes;
+    gs_cu_external external; /* of another API, else NULL */
+} gs_gpu_mapped;
+
+void gs_gpu_find_peers(gs_gpu *gpu);
+bool gs_gpu_can_map(gs_gpu *gpu);
+gs_cu_result gs_gpu_take_pages(gs_gpu *gpu, char **base, uint64_t bytes);
+void gs_gpu_give_pages(gs_gpu *gpu, char *base, uint64_t bytes);
+ze_result_t gs_gpu_allocate_apart(gs_gpu *gpu, gs_allocation *request, size_t alignment);
+void gs_gpu_unmap(const gs_gpu_mapped *mapped);
+
+/* A descriptor for the pages at an address, which becomes the caller's; -1 if there is none. */
+int gs_gpu_export(gs_gpu *gpu, char *base);
+
+/* Maps what a descriptor of this or another process stands for. It stays the caller's. */
+gs_cu_result gs_gpu_import(gs_gpu *gpu, int fd, uint64_t bytes, uint64_t alignment, gs_gpu_mapped *made);
+
+/* offer.c: memory that other processes may open. */
+int gs_gpu_share(gs_device *device, const gs_allocation *allocation, void **offer);
+void gs_gpu_withdraw(void *offer);
+void gs_gpu_offers_after_fork(void);
 
 /* memory.c */
 ze_result_t gs_gpu_allocate(gs_device *device, gs_allocation *request, size_t alignment);

@@ -9,7 +9,7 @@
 #include "nvidia/gpu.h"
 #include "runtime/activity.h"
 
-enum { MOST_PARAMETER_BYTES = 4096, CU_ERROR_INVALID_VALUE = 1, CU_ERROR_NOT_SUPPORTED = 801 };
+enum { MOST_PARAMETER_BYTES = 4096, CU_ERROR_INVALID_VALUE = 1 };
 
 /* How much of a group's local memory is asked for with the launch; the code itself has the rest. */
 static uint32_t dynamic_bytes(const gs_code *code, uint64_t local_bytes) {
@@ -114,7 +114,7 @@ static gs_cu_result start(gs_cu_stream stream, const gs_launch *launch, const gs
         return gs_cu.launch(function, counts[0], counts[1], counts[2], size[0], size[1], size[2], shared, stream, NULL,
                             bytes > 0 ? extra : NULL);
     if (gs_cu.launch_with == NULL)
-        return CU_ERROR_NOT_SUPPORTED;
+        return GS_CU_NOT_SUPPORTED;
     gs_cu_launch_attribute together = {.id = GS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.number = 1};
     gs_cu_launch_config config = {.groups = {counts[0], counts[1], counts[2]}, .group_size = {size[0], size[1], size[2]},
                                   .shared_bytes = shared, .stream = stream, .attributes = &together, .attribute_count = 1};

@@ -1,49 +1,67 @@
 /* The memory of a GPU: its own, the host's that it reaches (pinned), and what both use (managed). */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "nvidia/gpu.h"
 
-static gs_cu_result take_device(char **base, uint64_t bytes) {
+static gs_cu_result take_device(gs_gpu *gpu, char **base, uint64_t bytes) {
     gs_cu_pointer pointer = 0;
+    if (gpu->uses_pages)
+        return gs_gpu_take_pages(gpu, base, bytes);
     gs_cu_result result = gs_cu.memory_take(&pointer, bytes);
     *base = (char *)(uintptr_t)pointer;
     return result;
 }
 
-static void give_device(char *base) { gs_cu.memory_give((gs_cu_pointer)(uintptr_t)base); }
+static void give_device(gs_gpu *gpu, char *base, uint64_t bytes) {
+    if (gpu->uses_pages)
+        gs_gpu_give_pages(gpu, base, bytes);
+    else
+        gs_cu.memory_give((gs_cu_pointer)(uintptr_t)base);
+}
 
 /* Portable: all GPUs of the process reach it. */
-static gs_cu_result take_host(char **base, uint64_t bytes) {
+static gs_cu_result take_host(gs_gpu *gpu, char **base, uint64_t bytes) {
+    (void)gpu;
     return gs_cu.host_take((void **)base, bytes, GS_CU_MEMHOSTALLOC_PORTABLE);
 }
 
-static void give_host(char *base) { gs_cu.host_give(base); }
+static void give_host(gs_gpu *gpu, char *base, uint64_t bytes) {
+    (void)gpu, (void)bytes;
+    gs_cu.host_give(base);
+}
 
-static gs_cu_result take_managed(char **base, uint64_t bytes) {
+static gs_cu_result take_managed(gs_gpu *gpu, char **base, uint64_t bytes) {
+    (void)gpu;
     gs_cu_pointer pointer = 0;
     gs_cu_result result = gs_cu.managed_take(&pointer, bytes, GS_CU_MEM_ATTACH_GLOBAL);
     *base = (char *)(uintptr_t)pointer;
     return result;
 }
 
-static const gs_pool_source of_device = {take_device, give_device, 9, 32 << 20, 2 << 20};
+static void give_managed(gs_gpu *gpu, char *base, uint64_t bytes) {
+    (void)gpu, (void)bytes;
+    gs_cu.memory_give((gs_cu_pointer)(uintptr_t)base);
+}
+
+static const gs_pool_source of_device = {take_device, give_device, 9, 32 << 20, GS_GPU_PAGE};
 static const gs_pool_source of_host = {take_host, give_host, 12, 4 << 20, 64 << 10};
-static const gs_pool_source of_managed = {take_managed, give_device, 12, 4 << 20, 2 << 20};
+static const gs_pool_source of_managed = {take_managed, give_managed, 12, 4 << 20, 2 << 20};
 
 /* How much freed memory is kept: not so much that other processes lack it. */
 enum { KEPT_SHARE = 16 };
 static const uint64_t KEPT_HOST = UINT64_C(1) << 30;
 
 void gs_gpu_open_pools(gs_gpu *gpu) {
-    gs_pool_open(&gpu->memory, &of_device, gpu->device->memory_bytes / KEPT_SHARE);
-    gs_pool_open(&gpu->host, &of_host, KEPT_HOST);
-    gs_pool_open(&gpu->managed, &of_managed, gpu->device->memory_bytes / KEPT_SHARE);
+    gs_pool_open(&gpu->memory, &of_device, gpu, gpu->device->memory_bytes / KEPT_SHARE);
+    gs_pool_open(&gpu->host, &of_host, gpu, KEPT_HOST);
+    gs_pool_open(&gpu->managed, &of_managed, gpu, gpu->device->memory_bytes / KEPT_SHARE);
 }
 
 void gs_gpu_forget_memory(gs_gpu *gpu) {
-    gs_pool_forget(&gpu->memory);
-    gs_pool_forget(&gpu->host);
-    gs_pool_forget(&gpu->managed);
+    gs_pool_forget(&gpu->memory, gpu->uses_pages);
+    gs_pool_forget(&gpu->host, false);
+    gs_pool_forget(&gpu->managed, false);
 }
 
 static gs_pool *pool_for(gs_gpu *gpu, ze_memory_type_t type) {
@@ -74,6 +92,11 @@ ze_result_t gs_gpu_allocate(gs_device *device, gs_allocation *request, size_t al
     if (!gs_gpu_enter(gpu))
         return ZE_RESULT_ERROR_DEVICE_LOST;
     request->generation = gpu->generation;
+    if (request->is_apart && request->type == ZE_MEMORY_TYPE_DEVICE && gpu->uses_pages) {
+        ze_result_t made = gs_gpu_allocate_apart(gpu, request, alignment);
+        gs_gpu_leave(gpu);
+        return made;
+    }
     gs_cu_result result = take(gpu, request, alignment);
     if (result == GS_CU_OUT_OF_MEMORY) {
         gs_pool_trim(&gpu->memory);
@@ -89,14 +112,29 @@ ze_result_t gs_gpu_allocate(gs_device *device, gs_allocation *request, size_t al
     return result == GS_CU_SUCCESS ? ZE_RESULT_SUCCESS : gs_gpu_fail(gpu, result, "an allocation");
 }
 
-/* Memory of a context that faulted is gone already. */
+static void release(gs_gpu *gpu, const gs_allocation *allocation) {
+    gs_pool *pool = pool_for(gpu, allocation->type);
+    if (allocation->of_kind != NULL)
+        gs_gpu_unmap(allocation->of_kind);
+    else if (allocation->offer != NULL || allocation->is_apart)
+        gs_pool_give_up(pool, allocation->base, allocation->span);
+    else
+        gs_pool_give(pool, allocation->base, allocation->span);
+}
+
+/* Memory of a context that faulted is gone already, but for pages, which the pool gives back when there is another one. */
 void gs_gpu_release(gs_device *device, gs_allocation *allocation) {
     gs_gpu *gpu = gs_gpu_of(device);
-    if (allocation->generation != gpu->generation || gpu->is_lost || !gs_gpu_enter(gpu))
-        return;
-    if (allocation->generation == gpu->generation)
-        gs_pool_give(pool_for(gpu, allocation->type), allocation->base, allocation->span);
-    gs_gpu_leave(gpu);
+    const bool is_kept = gpu->is_lost && gpu->uses_pages && allocation->type == ZE_MEMORY_TYPE_DEVICE &&
+                         allocation->generation == gpu->generation;
+    if (is_kept) {
+        release(gpu, allocation);
+    } else if (allocation->generation == gpu->generation && !gpu->is_lost && gs_gpu_enter(gpu)) {
+        if (allocation->generation == gpu->generation)
+            release(gpu, allocation);
+        gs_gpu_leave(gpu);
+    }
+    free(allocation->of_kind);
 }
 
 bool gs_gpu_transfer(gs_device *device, void *to, const void *from, uint64_t size) {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void gs_pool_open(gs_pool *pool, const gs_pool_source *source, uint64_t limit) {
-    *pool = (gs_pool){.source = source, .limit = limit};
+void gs_pool_open(gs_pool *pool, const gs_pool_source *source, struct gs_gpu *gpu, uint64_t limit) {
+    *pool = (gs_pool){.source = source, .gpu = gpu, .limit = limit};
     gs_mutex_open(&pool->lock, GS_SHORT_LOCK);
 }
 
@@ -29,14 +29,14 @@ static uint32_t shift_for(const gs_pool *pool, uint64_t size) {
 }
 
 static gs_cu_result take(gs_pool *pool, char **base, uint64_t bytes) {
-    gs_cu_result result = pool->source->take(base, bytes);
+    gs_cu_result result = pool->source->take(pool->gpu, base, bytes);
     if (result == GS_CU_SUCCESS)
         pool->taken += bytes;
     return result;
 }
 
 static void give(gs_pool *pool, char *base, uint64_t bytes) {
-    pool->source->give(base);
+    pool->source->give(pool->gpu, base, bytes);
     pool->taken -= bytes;
 }
 
@@ -69,9 +69,16 @@ static gs_cu_result take_small(gs_pool *pool, uint32_t shift, char **base) {
         if (result != GS_CU_SUCCESS)
             return result;
         gs_lock(&pool->lock);
-        pool->chunk = chunk;
-        pool->chunk_end = chunk + pool->source->chunk;
+        bool is_noted = push(&pool->chunks, chunk, pool->source->chunk);
+        if (is_noted) {
+            pool->chunk = chunk;
+            pool->chunk_end = chunk + pool->source->chunk;
+        }
         gs_unlock(&pool->lock);
+        if (!is_noted) {
+            give(pool, chunk, pool->source->chunk);
+            return GS_CU_OUT_OF_MEMORY;
+        }
     }
     return GS_CU_SUCCESS;
 }
@@ -117,8 +124,10 @@ gs_cu_result gs_pool_take(gs_pool *pool, uint64_t size, uint64_t alignment, char
     return take_large(pool, *span, alignment, base);
 }
 
+static bool is_small_block(uint64_t span) { return span <= UINT64_C(1) << GS_POOL_LARGEST_SHIFT; }
+
 void gs_pool_give(gs_pool *pool, char *base, uint64_t span) {
-    bool is_small = span <= UINT64_C(1) << GS_POOL_LARGEST_SHIFT;
+    bool is_small = is_small_block(span);
     gs_lock(&pool->lock);
     bool keep = is_small || pool->kept + span <= pool->limit;
     keep = keep && push(is_small ? &pool->small[shift_for(pool, span)] : &pool->large, base, span);
@@ -127,6 +136,28 @@ void gs_pool_give(gs_pool *pool, char *base, uint64_t span) {
     gs_unlock(&pool->lock);
     if (!keep && !is_small)
         give(pool, base, span); /* a small one that cannot be noted is lost until its context is */
+}
+
+void gs_pool_give_up(gs_pool *pool, char *base, uint64_t span) {
+    if (is_small_block(span))
+        gs_pool_give(pool, base, span);
+    else
+        give(pool, base, span);
+}
+
+void gs_pool_widen(gs_pool *pool, char **base, uint64_t *span) {
+    if (!is_small_block(*span))
+        return;
+    gs_lock(&pool->lock);
+    for (size_t each = 0; each < pool->chunks.count; each++) {
+        const struct gs_pool_block *chunk = &pool->chunks.blocks[each];
+        if (*base >= chunk->base && *base < chunk->base + chunk->span) {
+            *base = chunk->base;
+            *span = chunk->span;
+            break;
+        }
+    }
+    gs_unlock(&pool->lock);
 }
 
 void gs_pool_trim(gs_pool *pool) {
@@ -140,12 +171,19 @@ void gs_pool_trim(gs_pool *pool) {
     free(spent.blocks);
 }
 
-void gs_pool_forget(gs_pool *pool) {
+void gs_pool_forget(gs_pool *pool, bool outlives) {
     gs_lock(&pool->lock);
+    gs_pool_list chunks = pool->chunks, large = pool->large;
     for (uint32_t shift = 0; shift <= GS_POOL_LARGEST_SHIFT; shift++)
         pool->small[shift].count = 0;
-    pool->large.count = 0;
+    pool->chunks = pool->large = (gs_pool_list){0};
     pool->kept = pool->taken = 0;
     pool->chunk = pool->chunk_end = NULL;
     gs_unlock(&pool->lock);
+    for (size_t each = 0; outlives && each < chunks.count; each++)
+        pool->source->give(pool->gpu, chunks.blocks[each].base, chunks.blocks[each].span);
+    for (size_t each = 0; outlives && each < large.count; each++)
+        pool->source->give(pool->gpu, large.blocks[each].base, large.blocks[each].span);
+    free(chunks.blocks);
+    free(large.blocks);
 }

@@ -116,8 +116,11 @@ static gs_cu_result allow(const gs_gpu_pages *pages, uint64_t start, uint64_t si
     static const uint32_t flags[] = {[ZE_MEMORY_ACCESS_ATTRIBUTE_NONE] = GS_CU_MEM_ACCESS_PROT_NONE,
                                      [ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE] = GS_CU_MEM_ACCESS_PROT_READWRITE,
                                      [ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY] = GS_CU_MEM_ACCESS_PROT_READ};
-    const gs_cu_memory_access wanted = {{GS_CU_MEM_LOCATION_TYPE_DEVICE, pages->gpu->number}, flags[access]};
-    return gs_cu.memory_access(start, size, &wanted, 1);
+    const gs_gpu *gpu = pages->gpu;
+    gs_cu_memory_access wanted[GS_MOST_GPUS] = {{{GS_CU_MEM_LOCATION_TYPE_DEVICE, gpu->number}, flags[access]}};
+    for (uint32_t each = 1; each < gpu->access_count; each++)
+        wanted[each] = (gs_cu_memory_access){gpu->access[each].location, flags[access]};
+    return gs_cu.memory_access(start, size, wanted, gpu->access_count > 0 ? gpu->access_count : 1);
 }
 
 static ze_result_t refuse(const char *what, gs_cu_result error) {

@@ -29,6 +29,11 @@ struct gs_device_kind {
     bool (*attach)(gs_device *device, void *start, uint64_t size);
     void (*detach)(gs_device *device, void *start);
 
+    /* Offers memory that it made to other processes: the file that leads there, which becomes the caller's, or -1. What goes to
+     * `offer` is there to withdraw that. The allocation is a copy: it may be freed meanwhile. */
+    int (*share)(gs_device *device, const struct gs_allocation *allocation, void **offer);
+    void (*withdraw)(void *offer);
+
     /* Executes commands of a queue until there are none, on the one thread that executes the queue. Or until `done(state)` or
      * a command that waits for something; with `done` NULL, until what is under way takes long. Then true, and the caller, who
      * still executes the queue, hands it over, with what is still under way (queue->under_way). */

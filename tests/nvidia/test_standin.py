@@ -197,3 +197,69 @@ def test_closed_list_is_a_graph(library: Path, plan: str, printed: list[str]) ->
 
 def test_missing_library_changes_nothing(tmp_path: Path) -> None:
     assert listed(tmp_path / "none.so") == [CPU]
+
+
+WITHOUT_PAGES = """
+    import pytest
+    import groundstate as gs
+    gpu = gs.devices()[-1]
+    context = gs.Context(gpu)
+    memory = context.alloc_device(100)
+    with pytest.raises(gs.UnsupportedFeature, match="does not share"):
+        memory.ipc_handle()
+    with pytest.raises(gs.UnsupportedFeature, match="no descriptor"):
+        context.alloc_device(100, export=gs.ExternalMemoryType.OPAQUE_FD).export_fd()
+    assert not gpu.external_memory.memory_export_types
+    with gs.CommandList.immediate(context) as commands:
+        commands.fill(memory, 1)
+        commands.synchronize()
+"""
+
+
+@pytest.mark.parametrize("call", ["cuMemCreate", "cuMemExportToShareableHandle", "cuMemSetAccess"])
+def test_memory_is_plain_where_pages_cannot_be_shared(library: Path, call: str) -> None:
+    """As in a sandbox that forbids descriptors."""
+    run(library, WITHOUT_PAGES, STANDIN_FAIL=f"{call}:1:801")
+
+
+PEERS = """
+    import numpy as np
+    import groundstate as gs
+    from tests.nvidia import ptx_double
+    from tests.nvidia.inside.conftest import SOURCE
+    ptx_double.install()
+    first, second = gs.devices()
+    context = gs.Context(gs.drivers()[0])
+    memory = context.alloc_device(4, "uint32", device=first)
+    kernel = gs.Module(context, opencl=SOURCE, device=second)["increase"]
+    commands = gs.CommandList.immediate(context, second, in_order=True)
+    other = context.alloc_device(4, "uint32", device=second)
+    back = np.zeros(4, "uint32")
+    commands.fill(other, 0)
+    commands.copy(memory, other)
+    commands.copy(back, memory)
+    commands.synchronize()
+    print(first.can_access(second), second.can_access(first), second.can_access(second))
+    print(int(second.peer_properties(first).flags))
+    try:
+        kernel(commands, 1, 1, memory)
+        commands.copy(back, memory)
+        commands.synchronize()
+        print(back.tolist())
+    except gs.DeviceLost:
+        print("lost")
+"""
+
+
+@pytest.mark.parametrize(
+    ("peers", "printed"),
+    [
+        ("0", ["False False True", "0", "lost"]),
+        ("1", ["True True True", "1", "[1, 0, 0, 0]"]),
+        ("2", ["True True True", "3", "[1, 0, 0, 0]"]),
+    ],
+)
+def test_kernel_reaches_memory_of_a_peer(library: Path, peers: str, printed: list[str]) -> None:
+    """Copies work whether or not kernels reach it."""
+    more = {"STANDIN_DEVICES": "2", "GROUNDSTATE_NVIDIA": "only", "STANDIN_PEERS": peers}
+    assert run(library, PEERS, **more).splitlines() == printed

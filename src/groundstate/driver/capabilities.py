@@ -186,11 +186,12 @@ def _copy_bandwidth(properties: ze.ze_copy_bandwidth_exp_properties_t, device: D
 
 @handler
 def zeDeviceGetExternalMemoryProperties(hDevice: int, pExternalMemoryProperties: int) -> None:
-    """Allocations live in files without a name, which both kinds of descriptor can stand for."""
+    """Allocations of the CPU live in files without a name, for which both kinds of descriptor can
+    stand, and those of a GPU behind descriptors of NVIDIA's driver."""
     from groundstate.driver import external_memory  # which most programs never need
 
     properties = ze.ze_device_external_memory_properties_t.from_address(pExternalMemoryProperties)
-    types = external_memory.TYPES if platform.device(hDevice).gpu is None else 0
+    types = external_memory.types_of(platform.device(hDevice))
     properties.memoryAllocationImportTypes = types
     properties.memoryAllocationExportTypes = types
     properties.imageImportTypes = types

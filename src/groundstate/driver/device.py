@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+from types import ModuleType
+
 from groundstate import ze
 from groundstate.driver import platform, speed
 from groundstate.driver.api import (
@@ -220,12 +223,23 @@ def _ray_tracing_structures_experimental(
 @handler
 def zeDeviceCanAccessPeer(hDevice: int, hPeerDevice: int, value: int) -> None:
     """The CPU's devices are parts of one machine with one memory. A GPU has its own."""
-    write_bool(value, _reaches(platform.device(hDevice), platform.device(hPeerDevice)))
+    write_bool(value, _peer_flags(platform.device(hDevice), platform.device(hPeerDevice)) != 0)
 
 
-def _reaches(device: Device, peer: Device) -> bool:
-    """Whether kernels of a device may use the device memory of another."""
-    return device is peer or (device.gpu is None and peer.gpu is None)
+def _peer_flags(device: Device, peer: Device) -> int:
+    """What kernels of a device may do with the device memory of another."""
+    access = int(ze.ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS)
+    both = access | int(ze.ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS)
+    if device is peer or (device.gpu is None and peer.gpu is None):
+        return both
+    if device.gpu is None or peer.gpu is None:
+        return 0
+    return (0, access, both)[_gpus().reaches(device.handle, peer.handle)]
+
+
+def _gpus() -> ModuleType:
+    """The native half of GPUs, which is not imported without one."""
+    return importlib.import_module("groundstate.driver.devices.nvidia.native_gpu")
 
 
 PEER_EXTENSIONS = Extensions("DEVICE_P2P_PROPERTIES")
@@ -235,8 +249,7 @@ PEER_EXTENSIONS = Extensions("DEVICE_P2P_PROPERTIES")
 def zeDeviceGetP2PProperties(hDevice: int, hPeerDevice: int, pP2PProperties: int) -> None:
     properties = ze.ze_device_p2p_properties_t.from_address(pP2PProperties)
     pair = platform.device(hDevice), platform.device(hPeerDevice)
-    both = ze.ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS | ze.ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS
-    properties.flags = both if _reaches(*pair) else 0
+    properties.flags = _peer_flags(*pair)
     PEER_EXTENSIONS.fill(properties, pair)
 
 

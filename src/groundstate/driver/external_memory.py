@@ -2,21 +2,47 @@
 
 Descriptors of memory are memory files. One that the driver hands out can be mapped by anybody; one
 that it is given can be any file that can be mapped for reading and writing, a DMA buffer included.
+
+Those of a GPU's memory are NVIDIA's driver's: CUDA in other processes and other APIs of that driver
+can import them.
 """
 
 from __future__ import annotations
 
+import importlib
 import mmap
 import os
 from collections.abc import Callable
+from types import ModuleType
 
 from groundstate import ze
 from groundstate.driver import ipc, native, platform
 from groundstate.driver.api import Failure, find_in_chain, handler, write_pointer
+from groundstate.driver.platform import Device
 from groundstate.native_layouts import AllocationFacts
 
 TYPES = ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD | ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF
 """The kinds of external memory that there are on Linux."""
+
+GPU_TYPES = ze.ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD
+"""Those of them that memory of an NVIDIA GPU can be."""
+
+
+def types_of(device: Device) -> int:
+    """The kinds of external memory that a device's memory can become and come from."""
+    if device.gpu is None:
+        return int(TYPES)
+    return int(GPU_TYPES) if gpus().exports(device.handle) else 0
+
+
+def gpus() -> ModuleType:
+    """The native half of GPUs, which is not imported without one."""
+    return importlib.import_module("groundstate.driver.devices.nvidia.native_gpu")
+
+
+def is_gpu(device: int) -> bool:
+    """Whether a handle is that of an NVIDIA GPU."""
+    return bool(device) and platform.device(device).gpu is not None
 
 
 def no_win32() -> Failure:
@@ -75,15 +101,23 @@ def check_handle_type(next_struct: int) -> None:
         )
 
 
-def imported_fd(next_struct: int, size: int) -> int:
-    """The descriptor that a chain of structs imports, which has at least `size` bytes; or -1."""
+def _requested(next_struct: int) -> ze.ze_external_memory_import_fd_t | None:
+    """The import that a chain of structs asks for."""
     if find_in_chain(next_struct, ze.ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_WIN32):
         raise no_win32()
     found = find_in_chain(next_struct, ze.ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD)
     if not found:
-        return -1
+        return None
     request = ze.ze_external_memory_import_fd_t.from_address(found)
     check_type(request.flags)
+    return request
+
+
+def imported_fd(next_struct: int, size: int) -> int:
+    """The file that a chain of structs imports, which has at least `size` bytes; or -1."""
+    request = _requested(next_struct)
+    if request is None:
+        return -1
     available = file_bytes(request.fd)
     if size > available:
         raise Failure(
@@ -93,13 +127,25 @@ def imported_fd(next_struct: int, size: int) -> int:
     return int(request.fd)
 
 
-NO_FILE_ON_GPU = "memory of a file descriptor cannot become memory of an NVIDIA GPU"
-
-
-def refuse_gpu(device: int, sentence: str) -> None:
-    """For what only the CPU's devices can do."""
-    if device and platform.device(device).gpu is not None:
-        raise Failure(ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, sentence)
+def imported_gpu_fd(device: int, next_struct: int) -> int:
+    """The descriptor that a chain of structs imports as memory of a GPU; or -1."""
+    request = _requested(next_struct)
+    if request is None:
+        return -1
+    if request.flags & ~types_of(platform.device(device)):
+        raise Failure(
+            ze.ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION,
+            "memory of an NVIDIA GPU comes from descriptors of NVIDIA's driver only "
+            "(ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD), if that has virtual memory for the GPU",
+        )
+    try:
+        os.fstat(request.fd)
+    except OSError as error:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+            f"file descriptor {request.fd} is not memory: {error.strerror}",
+        ) from error
+    return int(request.fd)
 
 
 # --- Import -------------------------------------------------------------------------------------
@@ -110,14 +156,15 @@ def zeMemAllocDevice(
     hContext: int, device_desc: int, size: int, alignment: int, hDevice: int, pptr: int
 ) -> None:
     descriptor = ze.ze_device_mem_alloc_desc_t.from_address(device_desc)
-    refuse_gpu(hDevice, NO_FILE_ON_GPU)
-    fd = imported_fd(descriptor.pNext or 0, size)
+    next_struct, of_gpu = descriptor.pNext or 0, is_gpu(hDevice)
+    fd = imported_gpu_fd(hDevice, next_struct) if of_gpu else imported_fd(next_struct, size)
     if fd < 0:
         raise Failure(
             ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
             "system memory becomes host memory: pass the descriptor to zeMemAllocHost",
         )
-    write_pointer(pptr, native.allocation_import(hContext, hDevice, fd, size, alignment))
+    take = gpus().import_fd if of_gpu else native.allocation_import
+    write_pointer(pptr, take(hContext, hDevice, fd, size, alignment))
 
 
 @handler
@@ -188,14 +235,20 @@ def shared_fd(context: int, found: AllocationFacts) -> int:
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
             "this memory cannot be shared: it is the application's own",
         )
-    if found.of_kind:
+    if found.of_kind and found.type != ze.ZE_MEMORY_TYPE_DEVICE:
         raise Failure(
             ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
-            "memory that an NVIDIA GPU uses cannot be shared with other processes",
+            "host memory that NVIDIA's driver made cannot be shared with other processes; import a "
+            "file as host memory instead",
         )
     fd = native.allocation_share(context, found.base)
     if fd < 0 and native.allocation(context, found.base) is None:
         raise ipc.freed_meanwhile()
+    if fd < 0 and found.of_kind:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+            "NVIDIA's driver does not share this memory of the GPU with other processes",
+        )
     if fd < 0:
         raise Failure(
             ze.ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
@@ -204,7 +257,26 @@ def shared_fd(context: int, found: AllocationFacts) -> int:
     return fd
 
 
-def answer_exports(next_struct: int, file: Callable[[], int]) -> None:
+def answer_exports_of(next_struct: int, context: int, found: AllocationFacts) -> None:
+    """Answers a chain that may ask for an export of an allocation."""
+    types = int(GPU_TYPES if found.of_kind else TYPES)
+    answer_exports(next_struct, lambda: _export(context, found), types)
+
+
+def _export(context: int, found: AllocationFacts) -> int:
+    if not found.of_kind:
+        return ipc.duplicate(shared_fd(context, found))
+    fd: int = gpus().export_fd(context, found.base)
+    if fd < 0:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+            "there is no descriptor for this memory of a GPU; allocate device memory with "
+            "ze_external_memory_export_desc_t and ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD",
+        )
+    return fd
+
+
+def answer_exports(next_struct: int, export: Callable[[], int], types: int = int(TYPES)) -> None:
     """Answers a chain that may ask for an export, with a descriptor that becomes the caller's."""
     if find_in_chain(next_struct, ze.ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_WIN32):
         raise no_win32()
@@ -212,4 +284,10 @@ def answer_exports(next_struct: int, file: Callable[[], int]) -> None:
     if found:
         request = ze.ze_external_memory_export_fd_t.from_address(found)
         check_type(request.flags)
-        request.fd = ipc.duplicate(file())
+        if request.flags & ~types:
+            raise Failure(
+                ze.ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION,
+                "memory of an NVIDIA GPU is exported as "
+                "ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD only",
+            )
+        request.fd = export()

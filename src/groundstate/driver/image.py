@@ -14,6 +14,7 @@ from groundstate.native_layouts import (
     IMAGE_MAX_BUFFER,
     IMAGE_MAX_LAYERS,
     IMAGE_PITCH_ALIGNMENT,
+    AllocationFacts,
 )
 
 MAX_ARGUMENTS = MAX_ARGUMENTS_SIZE // 8
@@ -57,15 +58,21 @@ def _image_pitch(
 def zeImageGetAllocPropertiesExt(hContext: int, hImage: int, pImageAllocProperties: int) -> None:
     """The native half has answered all but the chain, which may ask for an export."""
     properties = ze.ze_image_allocation_ext_properties_t.from_address(pImageAllocProperties)
-    external_memory.answer_exports(properties.pNext or 0, lambda: _file_of(hContext, hImage))
+    next_struct = properties.pNext or 0
+    found = _memory_of(hContext, hImage)
+    if found is not None:
+        external_memory.answer_exports_of(next_struct, hContext, found)
+        return
+    external_memory.answer_exports(next_struct, _refuse_texels)
 
 
-def _file_of(context: int, image: int) -> int:
+def _memory_of(context: int, image: int) -> AllocationFacts | None:
     memory = native.image_memory(image)
-    found = native.allocation(context, memory) if memory else None
-    if found is None:
-        raise Failure(
-            ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-            "the texels are memory of the program or of another context; export that memory",
-        )
-    return external_memory.shared_fd(context, found)
+    return native.allocation(context, memory) if memory else None
+
+
+def _refuse_texels() -> int:
+    raise Failure(
+        ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+        "the texels are memory of the program or of another context; export that memory",
+    )

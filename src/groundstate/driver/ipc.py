@@ -9,6 +9,9 @@ The bytes may come from anybody, and must not make a process open another of its
 handle carries the secret that the driver put into the file's name (native/memory/memory_file.c),
 and only a sealed memory file of that name is opened.
 
+Memory of a GPU is in no file. Its handle leads to a note of where to ask for it, as a file that
+nobody can write (native/nvidia/offer.c).
+
 The first four bytes are the descriptor, because programs send it over a socket (SCM_RIGHTS) and
 write the number they receive over it; such a handle is recognised by the file's identity.
 """
@@ -207,6 +210,11 @@ def _open_elsewhere(handle: _Handle) -> int:
         ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
         f"what this handle led to in process {handle.pid} was freed; ask it for a new handle",
     )
+
+
+def is_note(fd: int) -> bool:
+    """True for a file that nobody can write: it tells of memory that is in no file."""
+    return bool(fcntl.fcntl(fd, fcntl.F_GET_SEALS) & fcntl.F_SEAL_WRITE)
 
 
 def _is_sealed(fd: int) -> bool:

@@ -33,15 +33,14 @@ def zeMemGetAllocProperties(
     if found is None:
         return
     next_struct = properties.pNext or 0
-    external_memory.answer_exports(next_struct, lambda: _file_of(hContext, found))
+    physical = virtual_memory.physical_at(hContext, found.base)
+    if physical is not None:
+        external_memory.answer_exports(next_struct, lambda: ipc.duplicate(physical.file()))
+    else:
+        external_memory.answer_exports_of(next_struct, hContext, found)
     pieces = find_in_chain(next_struct, ze.ZE_STRUCTURE_TYPE_MEMORY_SUB_ALLOCATIONS_EXP_PROPERTIES)
     if pieces:
         _write_sub_allocation(pieces, found)
-
-
-def _file_of(context: int, found: AllocationFacts) -> int:
-    physical = virtual_memory.physical_at(context, found.base)
-    return physical.file() if physical else external_memory.shared_fd(context, found)
 
 
 def _write_sub_allocation(address: int, found: AllocationFacts) -> None:
@@ -108,19 +107,32 @@ def zeMemOpenIpcHandle(hContext: int, hDevice: int, handle: int, flags: int, ppt
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT, "the context was created without this device"
         )
-    external_memory.refuse_gpu(hDevice, "memory of other processes cannot be an NVIDIA GPU's")
     shared = ipc.open_handle(handle, ipc.MEMORY)
     try:
-        if shared.size > os.fstat(shared.fd).st_size:
-            raise Failure(
-                ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                "the handle was changed: it asks for more than there is",
-            )
-        device = 0 if shared.detail else hDevice
-        pointer = native.allocation_open(hContext, device, shared.fd, shared.size)
+        pointer = _open(hContext, hDevice, shared)
     finally:
         os.close(shared.fd)
     write_pointer(pptr, pointer)
+
+
+def _open(context: int, device: int, shared: ipc.SharedFile) -> int:
+    """Maps what a handle leads to: a file, or memory of a GPU that a note tells of."""
+    of_gpu, on_host = ipc.is_note(shared.fd), bool(shared.detail)
+    if of_gpu != external_memory.is_gpu(device) and (of_gpu or not on_host):
+        owner = "an NVIDIA GPU" if of_gpu else "a CPU"
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+            f"the handle leads to device memory of {owner}; open it for that device",
+        )
+    if of_gpu:
+        opened: int = external_memory.gpus().open_offer(context, device, shared.fd)
+        return opened
+    if shared.size > os.fstat(shared.fd).st_size:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+            "the handle was changed: it asks for more than there is",
+        )
+    return native.allocation_open(context, 0 if on_host else device, shared.fd, shared.size)
 
 
 @handler

@@ -12,7 +12,7 @@ from _thread import allocate_lock
 from types import ModuleType
 
 from groundstate import ze
-from groundstate.driver import external_memory, native, platform
+from groundstate.driver import external_memory, ipc, native, platform
 from groundstate.driver.api import (
     Failure,
     Handles,
@@ -217,12 +217,16 @@ def _gpu_memory() -> ModuleType:
 
 def _new_memory(device: int, size: int, next_struct: int) -> int | GpuPages:
     """Pages of a GPU; or a file of that size: a new one, or the one that the descriptor imports."""
-    imported = external_memory.imported_fd(next_struct, size)
-    if device and platform.device(device).gpu is not None:
-        if imported >= 0:
-            external_memory.refuse_gpu(device, external_memory.NO_FILE_ON_GPU)
+    if external_memory.is_gpu(device):
+        if external_memory.imported_gpu_fd(device, next_struct) >= 0:
+            raise Failure(
+                ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+                "physical memory of an NVIDIA GPU comes from no file descriptor; zeMemAllocDevice "
+                "takes one",
+            )
         pages: GpuPages = _gpu_memory().GpuPages(device, size)
         return pages
+    imported = external_memory.imported_fd(next_struct, size)
     try:
         if imported >= 0:
             return os.dup(imported)
@@ -279,7 +283,9 @@ def zePhysicalMemGetProperties(hContext: int, hPhysicalMem: int, pMemProperties:
         physical = _physical(hContext, hPhysicalMem)
         properties.id, properties.size = physical.identifier, physical.size
         if properties.stype == ze.ZE_STRUCTURE_TYPE_PHYSICAL_MEM_PROPERTIES:
-            external_memory.answer_exports(properties.pNext or 0, physical.file)
+            external_memory.answer_exports(
+                properties.pNext or 0, lambda: ipc.duplicate(physical.file())
+            )
 
 
 # --- Mapping ------------------------------------------------------------------------------------

@@ -112,11 +112,6 @@ def test_shared_memory_is_both(mixed: gs.Context, gpu: gs.Device) -> None:
     assert memory.tolist() == [9] * 50 + list(range(50, 100))
 
 
-def test_gpu_memory_has_no_ipc_handle(ctx: gs.Context) -> None:
-    with pytest.raises(gs.UnsupportedFeature, match="other processes"):
-        ctx.alloc_device(100).ipc_handle()
-
-
 @pytest.mark.parametrize(
     ("kind", "size", "to", "source"),
     [

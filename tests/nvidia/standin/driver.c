@@ -38,7 +38,7 @@ int standin_called(const char *name) {
 
 /* --- Devices ------------------------------------------------------------------------------------------------- */
 
-static int device_count(void) {
+int standin_device_count(void) {
     const char *text = getenv("STANDIN_DEVICES");
     return text != NULL ? atoi(text) : 1;
 }
@@ -54,12 +54,12 @@ int cuDriverGetVersion(int *version) {
 }
 int cuDeviceGetCount(int *count) {
     CALLED("cuDeviceGetCount")
-    *count = device_count();
+    *count = standin_device_count();
     return SUCCESS;
 }
 int cuDeviceGet(int *device, int ordinal) {
     *device = ordinal;
-    return ordinal < device_count() ? SUCCESS : INVALID_VALUE;
+    return ordinal < standin_device_count() ? SUCCESS : INVALID_VALUE;
 }
 int cuDeviceGetName(char *name, int capacity, int device) {
     snprintf(name, (size_t)capacity, "Stand-in GPU %d", device);
@@ -84,7 +84,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     } known[] = {{1, 1024},   {2, 1024},    {3, 1024},    {4, 64},       {5, 2147483647}, {6, 65535},  {7, 65535}, {8, 49152},
                  {10, 32},    {13, 1980000}, {16, 132},   {18, 0},       {32, 1},         {36, 3201000}, {37, 6144}, {38, 62914560},
                  {39, 2048},  {50, 0},      {75, 9},      {76, 0},       {83, 1},         {86, 0},     {88, 0},    {89, 1},
-                 {97, 232448}, {34, 0}, {102, 1}};
+                 {97, 232448}, {34, 0}, {102, 1}, {103, 1}};
     *value = attribute == 33 ? 6 + device : 0;
     for (size_t each = 0; each < sizeof known / sizeof *known; each++)
         if (known[each].attribute == attribute)
@@ -92,11 +92,37 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     return SUCCESS;
 }
 
+/* STANDIN_PEERS: how devices reach each other's memory, 0 not at all, 1, or 2 with atomics. */
+static int peers(int device, int other) {
+    const char *text = getenv("STANDIN_PEERS");
+    return device == other ? 0 : text != NULL ? atoi(text) : 1;
+}
+int cuDeviceCanAccessPeer(int *reaches, int device, int peer) {
+    *reaches = peers(device, peer) > 0;
+    return SUCCESS;
+}
+int cuDeviceGetP2PAttribute(int *value, int attribute, int device, int peer) {
+    enum { ATOMICS = 3 };
+    *value = attribute == ATOMICS && peers(device, peer) > 1;
+    return device != peer ? SUCCESS : INVALID_VALUE;
+}
+
 /* --- Contexts ------------------------------------------------------------------------------------------------ */
 
+typedef struct context {
+    int device;
+} context;
+
+_Thread_local int standin_device;
 static _Thread_local int depth;
+static _Thread_local const context *stack[16];
 static _Atomic int contexts, primary_users;
-static char primary[8];
+static context primary[MOST_DEVICES];
+
+static void push(const context *pushed) {
+    stack[depth++] = pushed;
+    standin_device = pushed->device;
+}
 
 /* As CUDA does it: an error stays until the last context is gone, and in a process for which NVIDIA's documentation has it
  * so (STANDIN_STICKY) for ever. */
@@ -113,9 +139,10 @@ static int begin_context(void) {
     return standin_error;
 }
 
-int cuDevicePrimaryCtxRetain(void **context, int device) {
+int cuDevicePrimaryCtxRetain(context **made, int device) {
     CALLED("cuDevicePrimaryCtxRetain")
-    *context = &primary[device];
+    primary[device].device = device;
+    *made = &primary[device];
     if (primary_users == 0 && begin_context() != SUCCESS)
         return standin_error;
     primary_users++;
@@ -130,28 +157,37 @@ int cuDevicePrimaryCtxRelease_v2(int device) {
         end_context();
     return SUCCESS;
 }
-int cuCtxCreate_v2(void **context, unsigned flags, int device) {
-    (void)flags, (void)device;
+int cuCtxCreate_v2(context **made, unsigned flags, int device) {
+    (void)flags;
     CALLED("cuCtxCreate")
     if (begin_context() != SUCCESS)
         return standin_error;
-    *context = malloc(1);
-    depth++;
+    *made = malloc(sizeof **made);
+    (*made)->device = device;
+    push(*made);
     return SUCCESS;
 }
-int cuCtxDestroy_v2(void *context) {
+int cuCtxDestroy_v2(context *given) {
     CALLED("cuCtxDestroy")
-    free(context);
+    free(given);
     end_context();
     return SUCCESS;
 }
-int cuCtxPushCurrent_v2(void *context) {
-    depth += context != NULL;
-    return context != NULL ? SUCCESS : INVALID_VALUE;
+int cuCtxPushCurrent_v2(const context *given) {
+    CALLED("cuCtxPushCurrent")
+    if (given == NULL)
+        return INVALID_VALUE;
+    push(given);
+    return SUCCESS;
 }
-int cuCtxPopCurrent_v2(void **context) {
-    *context = NULL;
-    return depth-- > 0 ? SUCCESS : INVALID_VALUE;
+int cuCtxPopCurrent_v2(const context **popped) {
+    CALLED("cuCtxPopCurrent")
+    if (depth == 0)
+        return INVALID_VALUE;
+    *popped = stack[--depth];
+    if (depth > 0)
+        standin_device = stack[depth - 1]->device;
+    return SUCCESS;
 }
 
 /* --- Modules ------------------------------------------------------------------------------------------------- */
@@ -216,7 +252,14 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const kernel *funct
 
 /* --- Launches ------------------------------------------------------------------------------------------------ */
 
-static int run(operation *self) { return self->kernel->run(self); }
+_Thread_local bool standin_is_kernel;
+
+static int run(operation *self) {
+    standin_is_kernel = true;
+    int result = self->kernel->run(self);
+    standin_is_kernel = false;
+    return result;
+}
 
 static int launch(const kernel *function, const uint32_t groups[3], const uint32_t size[3], uint32_t shared, void *stream,
                   void **extra) {

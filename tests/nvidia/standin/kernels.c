@@ -143,18 +143,16 @@ static int tell(const operation *launch) {
 static int look(const operation *launch) {
     enum { VIEW_BYTES = 104, TEXEL_BYTES_AT = 40 };
     uint64_t image = word(launch, 0), *out = (uint64_t *)standin_find(word(launch, 16), 6 * sizeof *out);
-    const block *holder = standin_block(image);
     const char *view = standin_find(image, VIEW_BYTES);
-    if (out == NULL || holder == NULL || holder->kind != DEVICE_MEMORY || view == NULL)
+    if (out == NULL || !standin_is_device(image) || view == NULL)
         return ILLEGAL_ADDRESS;
     uint64_t texels;
     uint32_t size[2], texel_bytes;
     memcpy(&texels, view, sizeof texels);
     memcpy(size, view + sizeof texels, sizeof size);
     memcpy(&texel_bytes, view + TEXEL_BYTES_AT, sizeof texel_bytes);
-    holder = standin_block(texels);
     const char *first = standin_find(texels, texel_bytes);
-    if (holder == NULL || holder->kind != DEVICE_MEMORY || first == NULL || texel_bytes > sizeof *out)
+    if (!standin_is_device(texels) || first == NULL || texel_bytes > sizeof *out)
         return ILLEGAL_ADDRESS;
     out[0] = size[0];
     out[1] = size[1];

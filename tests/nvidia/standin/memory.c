@@ -15,18 +15,28 @@ static size_t total(void) {
     return text != NULL ? strtoull(text, NULL, 0) : (size_t)1 << 30;
 }
 
+bool standin_charge(int64_t bytes) {
+    pthread_mutex_lock(&lock);
+    bool fits = bytes <= 0 || (size_t)bytes <= total() - used;
+    if (fits)
+        used += (size_t)bytes;
+    pthread_mutex_unlock(&lock);
+    return fits;
+}
+
+/* As the GPU's, at a multiple of 2 MiB, and not for the host. */
+static char *place(size_t span) {
+    char *reserved = mmap(NULL, span + (2 << 20), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return (char *)(((uintptr_t)reserved + (2 << 20) - 1) & ~(uintptr_t)((2 << 20) - 1));
+}
+
 static int take(size_t size, int kind, char **base) {
     size_t span = (size + 4095) & ~(size_t)4095;
     if (standin_error != SUCCESS)
         return standin_error;
     if (size == 0)
         return INVALID_VALUE;
-    pthread_mutex_lock(&lock);
-    bool fits = kind == HOST_MEMORY || span <= total() - used;
-    if (fits && kind != HOST_MEMORY)
-        used += span;
-    pthread_mutex_unlock(&lock);
-    if (!fits)
+    if (kind != HOST_MEMORY && !standin_charge((int64_t)span))
         return OUT_OF_MEMORY;
     int fd = memfd_create("standin", MFD_CLOEXEC);
     block *made = calloc(1, sizeof *made);
@@ -34,14 +44,12 @@ static int take(size_t size, int kind, char **base) {
         abort();
     made->alias = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     made->base = made->alias;
-    if (kind == DEVICE_MEMORY) {
-        /* As the GPU's, at a multiple of 2 MiB, and not for the host. */
-        char *reserved = mmap(NULL, span + (2 << 20), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        made->base = (char *)(((uintptr_t)reserved + (2 << 20) - 1) & ~(uintptr_t)((2 << 20) - 1));
-    }
+    if (kind == DEVICE_MEMORY)
+        made->base = place(span);
     close(fd);
     made->size = span;
     made->kind = kind;
+    made->device = standin_device;
     memset(made->alias, 0xCD, span);
     pthread_mutex_lock(&lock);
     made->next = blocks;
@@ -70,6 +78,19 @@ static int give(uint64_t address) {
     return SUCCESS;
 }
 
+uint64_t standin_add_file(int fd, size_t size) {
+    size_t span = (size + 4095) & ~(size_t)4095;
+    block *made = calloc(1, sizeof *made);
+    *made = (block){.base = place(span), .size = span, .kind = DEVICE_MEMORY, .device = standin_device,
+                    .alias = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)};
+    standin_charge((int64_t)span);
+    pthread_mutex_lock(&lock);
+    made->next = blocks;
+    blocks = made;
+    pthread_mutex_unlock(&lock);
+    return (uint64_t)(uintptr_t)made->base;
+}
+
 void standin_forget_memory(void) {
     while (blocks != NULL)
         give((uint64_t)(uintptr_t)blocks->base);
@@ -84,10 +105,17 @@ const block *standin_block(uint64_t address) {
     return found;
 }
 
+bool standin_is_device(uint64_t address) {
+    const block *found = standin_block(address);
+    return found != NULL ? found->kind == DEVICE_MEMORY : standin_is_virtual(address);
+}
+
 static char *find(uint64_t address, size_t size, bool writes) {
     const block *found = standin_block(address);
     if (found == NULL)
         return standin_is_virtual(address) ? standin_find_virtual(address, size, writes) : (char *)(uintptr_t)address;
+    if (found->kind == DEVICE_MEMORY && found->device != standin_device && standin_is_kernel)
+        return NULL;
     size_t offset = address - (uint64_t)(uintptr_t)found->base;
     return size <= found->size - offset ? found->alias + offset : NULL;
 }

@@ -27,6 +27,7 @@ typedef struct block {
     struct block *next;
     char *base, *alias; /* alias: where the stand-in reads and writes it; the same for memory of the host */
     size_t size;
+    int device;
     enum { DEVICE_MEMORY, HOST_MEMORY, MANAGED_MEMORY } kind;
     bool is_registered; /* the program's own */
 } block;
@@ -39,6 +40,21 @@ char *standin_find_to_write(uint64_t address, size_t size);
 const block *standin_block(uint64_t address);
 void standin_forget_memory(void);
 uint64_t standin_variable(const char *name, size_t size);
+
+/* Whether the host may not touch what lies at an address. */
+bool standin_is_device(uint64_t address);
+
+/* Makes a block of device memory of pages that a file has. */
+uint64_t standin_add_file(int fd, size_t size);
+
+/* Counts bytes of the device's memory, negative ones back. False: it has not so many. */
+bool standin_charge(int64_t bytes);
+
+/* The device whose context the calling thread uses, or whose stream it is. */
+extern _Thread_local int standin_device;
+extern _Thread_local bool standin_is_kernel; /* it runs one, which reaches no other device's memory unless that is mapped for it */
+enum { MOST_DEVICES = 8 };
+int standin_device_count(void);
 
 /* virtual.c: whether addresses are reserved, and where the bytes are that lie behind them, NULL if they may not be used so. */
 bool standin_is_virtual(uint64_t address);

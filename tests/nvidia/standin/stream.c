@@ -14,6 +14,7 @@ typedef struct stream {
     pthread_cond_t change;
     operation *first, *last;
     struct graph *captured; /* what is enqueued goes there */
+    int device;
     bool busy, ends;
 } stream;
 
@@ -42,6 +43,7 @@ static void dawdle(void) {
 
 static void *work(void *argument) {
     stream *self = argument;
+    standin_device = self->device;
     pthread_mutex_lock(&self->lock);
     for (;;) {
         while (self->first == NULL && !self->ends)
@@ -71,6 +73,7 @@ int cuStreamCreateWithPriority(stream **made, unsigned flags, int priority) {
     (void)flags, (void)priority;
     CALLED("cuStreamCreate")
     stream *self = calloc(1, sizeof *self);
+    self->device = standin_device;
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->change, NULL);
     pthread_create(&self->thread, NULL, work, self);
@@ -206,7 +209,7 @@ int cuMemcpy2DAsync_v2(const copy_2d *described, void *stream) {
     uint64_t to = described->destination_type == HOST ? (uint64_t)(uintptr_t)described->destination_host
                                                       : described->destination_device;
     if (described->source_pitch < described->width || described->destination_pitch < described->width ||
-        (described->source_type == HOST && standin_block(from) != NULL && standin_block(from)->kind == DEVICE_MEMORY))
+        (described->source_type == HOST && standin_is_device(from)))
         return INVALID_VALUE;
     return copy_rows(stream, (operation){.to = to, .from = from, .size = described->width, .count = described->height,
                                          .pitch_to = described->destination_pitch, .pitch_from = described->source_pitch});

@@ -6,7 +6,7 @@ import ctypes
 
 from groundstate import ze
 from groundstate.driver.api import Failure
-from groundstate.driver.native import _call, last_error
+from groundstate.driver.native import _call, _check, last_error
 
 NAME_BYTES = 256
 LOG_BYTES = 1 << 16
@@ -35,6 +35,36 @@ def identify(ordinal: int) -> tuple[str, bytes, int] | None:
 def free_memory(device: int) -> int:
     """Bytes of a GPU's memory that nobody has."""
     return _call("gs_gpu_free_memory", device)
+
+
+def reaches(device: int, peer: int) -> int:
+    """Whether kernels of a GPU may use another's memory: 0, 1, or 2 with all atomics."""
+    return _call("gs_gpu_reaches", device, peer)
+
+
+def exports(device: int) -> bool:
+    """Whether the memory of a GPU can become a file descriptor, and come from one."""
+    return bool(_call("gs_gpu_exports", device))
+
+
+def export_fd(context: int, pointer: int) -> int:
+    """A new descriptor for an allocation with pages of its own, the caller's; -1 if it has none."""
+    return _call("gs_gpu_export_fd", context, pointer)
+
+
+def import_fd(context: int, device: int, fd: int, size: int, alignment: int) -> int:
+    """Makes memory of a GPU of a descriptor, which stays the caller's; its address."""
+    pointer = ctypes.c_void_p()
+    where = context, device, fd, size, alignment, ctypes.byref(pointer)
+    _check("gs_gpu_import_fd", *where)
+    return pointer.value or 0
+
+
+def open_offer(context: int, device: int, fd: int) -> int:
+    """Opens memory that another process offers by a note; its address."""
+    pointer = ctypes.c_void_p()
+    _check("gs_gpu_open_offer", context, device, fd, ctypes.byref(pointer))
+    return pointer.value or 0
 
 
 def version() -> int:
