@@ -248,8 +248,13 @@ def what_there_is() -> dict[str, Any]:
     # Variants of a kernel are compiled meanwhile, with files of the cache open.
     driver_library.gs_variant_requests_settle(ctypes.c_uint64(10**10))
     driver_library.gs_live_objects.restype = ctypes.c_uint64
+    kept_by_pools = (ctypes.c_int * 1024)()
+    count = driver_library.gs_gpu_kept_files(kept_by_pools, ctypes.c_uint32(1024))
+    pooled = {str(fd) for fd in kept_by_pools[:count]}
     files = []
     for entry in Path("/proc/self/fd").iterdir():
+        if entry.name in pooled:
+            continue
         try:
             files.append(os.readlink(entry))
         except FileNotFoundError:

@@ -534,6 +534,7 @@ ze_result_t gs_zeMemAllocHost(ze_context_handle_t hContext, const ze_host_mem_al
     ze_result_t result = check_request(GS_FN_zeMemAllocHost, &request, alignment, host_desc->pNext);
     if (result == ZE_RESULT_SUCCESS)
         result = check_host_flags(GS_FN_zeMemAllocHost, host_desc->flags);
+    request.is_apart = gs_find_next(host_desc->pNext, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC) != NULL;
     if (result == ZE_RESULT_SUCCESS && is_external(host_desc->pNext))
         return gs_call_python(GS_FN_zeMemAllocHost, "uuuuu",
                               (const gs_word[]){{.p = hContext}, {.p = host_desc}, {.u = size}, {.u = alignment},

@@ -45,6 +45,7 @@ typedef struct gs_allocation {
     gs_backing backing;
     uint64_t id;
     int fd; /* the file that shares its pages with other processes, or -1 */
+    uint64_t file_offset; /* where they begin in it */
     bool withdrawn; /* that file is closed, so that nobody opens it any more; its pages are still there */
     bool imported; /* opened from an IPC handle: closed, not freed */
     ze_memory_atomic_attr_exp_flags_t atomics; /* as last set; all kinds work on a CPU anyway */

@@ -22,7 +22,8 @@ GS_EXPORT bool gs_allocation_find(const gs_context *context, const void *pointer
     const gs_allocation *found = gs_allocation_at(context, pointer);
     if (found != NULL)
         *facts = (gs_allocation_facts){(uintptr_t)found->base, found->size, (uintptr_t)found->device, found->type,
-                                       found->id, found->fd, found->imported, found->backing == GS_BACKING_KIND};
+                                       found->id, found->fd, found->file_offset, found->imported,
+                                       found->backing == GS_BACKING_KIND};
     gs_memory_unlock();
     return found != NULL;
 }
@@ -86,7 +87,8 @@ static void share(const gs_context *context, const void *pointer, uint64_t span)
 /* Has the kind that made an allocation offer it to other processes. */
 static void share_of_kind(const gs_context *context, const gs_allocation *copy) {
     void *offer;
-    int fd = copy->owner->kind->share(copy->owner, copy, &offer);
+    uint64_t offset;
+    int fd = copy->owner->kind->share(copy->owner, copy, &offset, &offer);
     if (fd < 0)
         return;
     gs_memory_lock();
@@ -94,13 +96,15 @@ static void share_of_kind(const gs_context *context, const gs_allocation *copy) 
     const bool is_needed = found != NULL && found->id == copy->id && found->fd < 0;
     if (is_needed) {
         found->fd = fd;
+        found->file_offset = offset;
         found->offer = offer;
         gs_memory_count_shared(found, 1);
     }
     gs_memory_unlock();
     if (!is_needed) {
         close(fd);
-        copy->owner->kind->withdraw(offer);
+        if (offer != NULL)
+            copy->owner->kind->withdraw(offer);
     }
 }
 
@@ -124,9 +128,9 @@ GS_EXPORT int gs_allocation_share(const gs_context *context, const void *pointer
 }
 
 /* Maps a file at a multiple of `alignment`, or returns NULL. */
-static void *map_file(int fd, uint64_t span, uint64_t alignment) {
+static void *map_file(int fd, uint64_t offset, uint64_t span, uint64_t alignment) {
     if (alignment <= gs_page_size()) {
-        void *base = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        void *base = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
         return base != MAP_FAILED ? base : NULL;
     }
     const uint64_t capacity = span + alignment;
@@ -134,7 +138,7 @@ static void *map_file(int fd, uint64_t span, uint64_t alignment) {
     if (raw == MAP_FAILED)
         return NULL;
     const uint64_t lead = (alignment - (uintptr_t)raw % alignment) % alignment;
-    void *base = mmap(raw + lead, span, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+    void *base = mmap(raw + lead, span, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)offset);
     if (base == MAP_FAILED) {
         int reason = errno;
         munmap(raw, capacity);
@@ -160,18 +164,18 @@ static void detach(const gs_allocation *request) {
         request->owner->kind->detach(request->owner, request->base);
 }
 
-/* Maps `size` bytes of a file as an allocation. The descriptor is duplicated; the caller keeps its own. */
-GS_EXPORT ze_result_t gs_allocation_import(gs_context *context, gs_device *device, int fd, uint64_t size,
-                                           uint64_t alignment, bool from_ipc, void **pointer) {
+/* Maps `size` bytes of a file, from a whole page on, as an allocation. The descriptor is duplicated; the caller keeps its own. */
+GS_EXPORT ze_result_t gs_allocation_import(gs_context *context, gs_device *device, int fd, uint64_t offset,
+                                           uint64_t size, uint64_t alignment, bool from_ipc, void **pointer) {
     gs_allocation request = {.size = size, .span = gs_whole_pages(size),
                              .context = context, .device = device, .charged = device,
                              .type = device != NULL ? ZE_MEMORY_TYPE_DEVICE : ZE_MEMORY_TYPE_HOST,
-                             .backing = GS_BACKING_FILE, .imported = from_ipc};
+                             .backing = GS_BACKING_FILE, .imported = from_ipc, .file_offset = offset};
     ze_result_t result = from_ipc ? ZE_RESULT_SUCCESS : gs_memory_charge(device, size);
     if (result != ZE_RESULT_SUCCESS)
         return result;
     request.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    void *base = request.fd >= 0 ? map_file(request.fd, request.span, alignment) : NULL;
+    void *base = request.fd >= 0 ? map_file(request.fd, offset, request.span, alignment) : NULL;
     request.base = base;
     if (base == NULL && gs_is_exhaustion(errno))
         result = gs_fail_errno(errno, "a file of memory cannot be mapped");

@@ -68,11 +68,19 @@ int gs_gpu_export(gs_gpu *gpu, char *base);
 gs_cu_result gs_gpu_import(gs_gpu *gpu, int fd, uint64_t bytes, uint64_t alignment, gs_gpu_mapped *made);
 
 /* offer.c: memory that other processes may open. */
-int gs_gpu_share(gs_device *device, const gs_allocation *allocation, void **offer);
+int gs_gpu_share(gs_device *device, const gs_allocation *allocation, uint64_t *offset, void **offer);
 void gs_gpu_withdraw(void *offer);
 void gs_gpu_offers_after_fork(void);
 
+/* host.c */
+gs_cu_result gs_gpu_take_host(gs_gpu *gpu, char **base, uint64_t bytes);
+void gs_gpu_give_host(gs_gpu *gpu, char *base, uint64_t bytes);
+
+/* The file in which memory of the host lies, which becomes the caller's, and where in it; -1 if there is none. */
+int gs_gpu_host_file(const char *base, uint64_t *offset);
+
 /* memory.c */
+gs_pool *gs_gpu_pool_for(gs_gpu *gpu, ze_memory_type_t type);
 ze_result_t gs_gpu_allocate(gs_device *device, gs_allocation *request, size_t alignment);
 void gs_gpu_release(gs_device *device, gs_allocation *allocation);
 bool gs_gpu_transfer(gs_device *device, void *to, const void *from, uint64_t size);

@@ -20,17 +20,6 @@ static void give_device(gs_gpu *gpu, char *base, uint64_t bytes) {
         gs_cu.memory_give((gs_cu_pointer)(uintptr_t)base);
 }
 
-/* Portable: all GPUs of the process reach it. */
-static gs_cu_result take_host(gs_gpu *gpu, char **base, uint64_t bytes) {
-    (void)gpu;
-    return gs_cu.host_take((void **)base, bytes, GS_CU_MEMHOSTALLOC_PORTABLE);
-}
-
-static void give_host(gs_gpu *gpu, char *base, uint64_t bytes) {
-    (void)gpu, (void)bytes;
-    gs_cu.host_give(base);
-}
-
 static gs_cu_result take_managed(gs_gpu *gpu, char **base, uint64_t bytes) {
     (void)gpu;
     gs_cu_pointer pointer = 0;
@@ -45,7 +34,7 @@ static void give_managed(gs_gpu *gpu, char *base, uint64_t bytes) {
 }
 
 static const gs_pool_source of_device = {take_device, give_device, 9, 32 << 20, GS_GPU_PAGE};
-static const gs_pool_source of_host = {take_host, give_host, 12, 4 << 20, 64 << 10};
+static const gs_pool_source of_host = {gs_gpu_take_host, gs_gpu_give_host, 12, 4 << 20, 64 << 10};
 static const gs_pool_source of_managed = {take_managed, give_managed, 12, 4 << 20, 2 << 20};
 
 /* How much freed memory is kept: not so much that other processes lack it. */
@@ -60,11 +49,11 @@ void gs_gpu_open_pools(gs_gpu *gpu) {
 
 void gs_gpu_forget_memory(gs_gpu *gpu) {
     gs_pool_forget(&gpu->memory, gpu->uses_pages);
-    gs_pool_forget(&gpu->host, false);
+    gs_pool_forget(&gpu->host, true);
     gs_pool_forget(&gpu->managed, false);
 }
 
-static gs_pool *pool_for(gs_gpu *gpu, ze_memory_type_t type) {
+gs_pool *gs_gpu_pool_for(gs_gpu *gpu, ze_memory_type_t type) {
     if (type == ZE_MEMORY_TYPE_DEVICE)
         return &gpu->memory;
     return type == ZE_MEMORY_TYPE_HOST ? &gpu->host : &gpu->managed;
@@ -83,12 +72,14 @@ static bool has_room(gs_gpu *gpu, uint64_t bytes) {
 static gs_cu_result take(gs_gpu *gpu, gs_allocation *request, size_t alignment) {
     if (request->type == ZE_MEMORY_TYPE_SHARED && !has_room(gpu, request->size))
         return GS_CU_OUT_OF_MEMORY;
-    return gs_pool_take(pool_for(gpu, request->type), request->size, alignment, &request->base, &request->span);
+    const bool needs_file = request->is_apart && request->type == ZE_MEMORY_TYPE_HOST && request->size < GS_POOL_LEAST_APART;
+    return gs_pool_take(gs_gpu_pool_for(gpu, request->type), needs_file ? GS_POOL_LEAST_APART : request->size, alignment,
+                        &request->base, &request->span);
 }
 
 ze_result_t gs_gpu_allocate(gs_device *device, gs_allocation *request, size_t alignment) {
     gs_gpu *gpu = gs_gpu_of(device);
-    gs_pool *pool = pool_for(gpu, request->type);
+    gs_pool *pool = gs_gpu_pool_for(gpu, request->type);
     if (!gs_gpu_enter(gpu))
         return ZE_RESULT_ERROR_DEVICE_LOST;
     request->generation = gpu->generation;
@@ -113,27 +104,23 @@ ze_result_t gs_gpu_allocate(gs_device *device, gs_allocation *request, size_t al
 }
 
 static void release(gs_gpu *gpu, const gs_allocation *allocation) {
-    gs_pool *pool = pool_for(gpu, allocation->type);
+    gs_pool *pool = gs_gpu_pool_for(gpu, allocation->type);
     if (allocation->of_kind != NULL)
         gs_gpu_unmap(allocation->of_kind);
-    else if (allocation->offer != NULL || allocation->is_apart)
+    else if (allocation->withdrawn || allocation->is_apart)
         gs_pool_give_up(pool, allocation->base, allocation->span);
     else
         gs_pool_give(pool, allocation->base, allocation->span);
 }
 
-/* Memory of a context that faulted is gone already, but for pages, which the pool gives back when there is another one. */
+/* Memory of a context that faulted is gone already, or outlives it: then the pool gives it back when there is another one. */
 void gs_gpu_release(gs_device *device, gs_allocation *allocation) {
     gs_gpu *gpu = gs_gpu_of(device);
-    const bool is_kept = gpu->is_lost && gpu->uses_pages && allocation->type == ZE_MEMORY_TYPE_DEVICE &&
-                         allocation->generation == gpu->generation;
-    if (is_kept) {
+    const bool is_entered = allocation->generation == gpu->generation && !gpu->is_lost && gs_gpu_enter(gpu);
+    if (allocation->generation == gpu->generation && (is_entered || gpu->is_lost))
         release(gpu, allocation);
-    } else if (allocation->generation == gpu->generation && !gpu->is_lost && gs_gpu_enter(gpu)) {
-        if (allocation->generation == gpu->generation)
-            release(gpu, allocation);
+    if (is_entered)
         gs_gpu_leave(gpu);
-    }
     free(allocation->of_kind);
 }
 

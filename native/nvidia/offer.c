@@ -184,8 +184,12 @@ static int offer_memory(gs_gpu *gpu, const gs_allocation *allocation, offer *mad
     return fd;
 }
 
-int gs_gpu_share(gs_device *device, const gs_allocation *allocation, void **kept) {
+int gs_gpu_share(gs_device *device, const gs_allocation *allocation, uint64_t *offset, void **kept) {
     gs_gpu *gpu = gs_gpu_of(device);
+    *kept = NULL;
+    *offset = 0;
+    if (allocation->type == ZE_MEMORY_TYPE_HOST)
+        return gs_gpu_host_file(allocation->base, offset);
     bool is_plain = allocation->type == ZE_MEMORY_TYPE_DEVICE && allocation->generation == gpu->generation;
     offer *made = is_plain ? calloc(1, sizeof *made) : NULL;
     int fd = -1;
@@ -334,32 +338,34 @@ GS_EXPORT ze_result_t gs_gpu_import_fd(gs_context *context, gs_device *device, i
 }
 
 /* Whether an allocation shares its pages with no other. Then it never will. */
-static bool has_own_pages(gs_gpu *gpu, gs_allocation *allocation) {
+static bool has_own_pages(gs_allocation *allocation) {
     const gs_gpu_mapped *mapped = allocation->of_kind;
     char *start = allocation->base;
     uint64_t bytes = allocation->span;
     if (mapped != NULL)
         return mapped->start == start;
-    gs_pool_widen(&gpu->memory, &start, &bytes);
+    gs_pool_widen(gs_gpu_pool_for(gs_gpu_of(allocation->owner), allocation->type), &start, &bytes);
     allocation->is_apart |= bytes == allocation->span;
-    return allocation->is_apart;
+    return bytes == allocation->span;
 }
 
-/* A descriptor of the CUDA driver for an allocation that has pages of its own, which becomes the caller's; -1 if it has not. */
-GS_EXPORT int gs_gpu_export_fd(gs_context *context, const void *pointer) {
-    gs_gpu *gpu = NULL;
-    char *base = NULL;
-    gs_memory_lock();
-    gs_allocation *found = gs_allocation_at(context, pointer);
-    if (found != NULL && found->backing == GS_BACKING_KIND && found->type == ZE_MEMORY_TYPE_DEVICE &&
-        has_own_pages(gs_gpu_of(found->owner), found)) {
-        gpu = gs_gpu_of(found->owner);
-        base = found->base;
-    }
-    gs_memory_unlock();
-    if (gpu == NULL || !gs_gpu_enter(gpu))
+static int export_device(gs_gpu *gpu, char *base) {
+    if (!gs_gpu_enter(gpu))
         return -1;
     int fd = gs_gpu_export(gpu, base);
     gs_gpu_leave(gpu);
     return fd;
+}
+
+/* A descriptor for an allocation that has pages of its own, which becomes the caller's; -1 if it has not. */
+GS_EXPORT int gs_gpu_export_fd(gs_context *context, const void *pointer) {
+    uint64_t offset;
+    gs_memory_lock();
+    gs_allocation *found = gs_allocation_at(context, pointer);
+    const bool is_apart = found != NULL && found->backing == GS_BACKING_KIND && has_own_pages(found);
+    const gs_allocation copy = is_apart ? *found : (gs_allocation){0};
+    gs_memory_unlock();
+    if (!is_apart)
+        return -1;
+    return copy.type == ZE_MEMORY_TYPE_HOST ? gs_gpu_host_file(copy.base, &offset) : export_device(gs_gpu_of(copy.owner), copy.base);
 }

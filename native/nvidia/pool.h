@@ -10,6 +10,9 @@
 
 enum { GS_POOL_SMALLEST_SHIFT = 9, GS_POOL_LARGEST_SHIFT = 20 };
 
+/* Blocks of this many bytes or more share no memory with others. */
+enum { GS_POOL_LEAST_APART = (1 << GS_POOL_LARGEST_SHIFT) + 1 };
+
 typedef struct gs_pool_list {
     struct gs_pool_block {
         char *base;

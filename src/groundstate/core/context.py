@@ -112,10 +112,12 @@ class Context(Sharing):
         *,
         alignment_bytes: int = 0,
         cached: bool | None = None,
+        export: ExternalMemoryType | None = None,
     ) -> Memory:
         """Memory of the host that every device of the context can use.
 
-        The shape is a number of elements, or several numbers for several dimensions.
+        The shape is a number of elements, or several numbers for several dimensions. `export` is as
+        for device memory.
 
         >>> import groundstate as gs
         >>> with gs.Context(gs.devices()[0]) as context:
@@ -123,6 +125,9 @@ class Context(Sharing):
         8000
         """
         host = ze.ze_host_mem_alloc_desc_t(flags=_bias("ZE_HOST_MEM_ALLOC_FLAG", cached))
+        wish = ze.ze_external_memory_export_desc_t(flags=export or 0)
+        if export is not None:
+            host.pNext = ctypes.addressof(wish)
         descriptions = (ctypes.byref(host),)
         return self._alloc(MemoryType.HOST, shape, dtype, descriptions, alignment_bytes, None)
 

@@ -235,19 +235,13 @@ def shared_fd(context: int, found: AllocationFacts) -> int:
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
             "this memory cannot be shared: it is the application's own",
         )
-    if found.of_kind and found.type != ze.ZE_MEMORY_TYPE_DEVICE:
-        raise Failure(
-            ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
-            "host memory that NVIDIA's driver made cannot be shared with other processes; import a "
-            "file as host memory instead",
-        )
     fd = native.allocation_share(context, found.base)
     if fd < 0 and native.allocation(context, found.base) is None:
         raise ipc.freed_meanwhile()
     if fd < 0 and found.of_kind:
         raise Failure(
             ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
-            "NVIDIA's driver does not share this memory of the GPU with other processes",
+            "NVIDIA's driver does not share this memory with other processes",
         )
     if fd < 0:
         raise Failure(
@@ -259,18 +253,19 @@ def shared_fd(context: int, found: AllocationFacts) -> int:
 
 def answer_exports_of(next_struct: int, context: int, found: AllocationFacts) -> None:
     """Answers a chain that may ask for an export of an allocation."""
-    types = int(GPU_TYPES if found.of_kind else TYPES)
+    of_gpu = found.of_kind and found.type == ze.ZE_MEMORY_TYPE_DEVICE
+    types = int(GPU_TYPES if of_gpu else TYPES)
     answer_exports(next_struct, lambda: _export(context, found), types)
 
 
 def _export(context: int, found: AllocationFacts) -> int:
-    if not found.of_kind:
+    if not found.of_kind and not found.file_offset:
         return ipc.duplicate(shared_fd(context, found))
     fd: int = gpus().export_fd(context, found.base)
     if fd < 0:
         raise Failure(
             ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
-            "there is no descriptor for this memory of a GPU; allocate device memory with "
+            "there is no descriptor for this memory of a GPU; allocate device or host memory with "
             "ze_external_memory_export_desc_t and ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD",
         )
     return fd

@@ -66,7 +66,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "gs_allocation_share": (_INT, (_P, _P)),
     "gs_allocation_import": (
         _U32,
-        (_P, _P, _INT, _U64, _U64, _BOOL, _P),
+        (_P, _P, _INT, _U64, _U64, _U64, _BOOL, _P),
     ),
     "gs_allocation_adopt": (_U32, (_P, _P, _U64)),
     "gs_mapping_add": (
@@ -502,15 +502,15 @@ def allocation_share(context: int, pointer: int) -> int:
 def allocation_import(context: int, device: int, fd: int, size: int, alignment: int) -> int:
     """Maps a file as an allocation and returns its address. The descriptor stays the caller's."""
     pointer, from_ipc = ctypes.c_void_p(), False
-    where = (context, device, fd, size, alignment, from_ipc, ctypes.byref(pointer))
+    where = (context, device, fd, 0, size, alignment, from_ipc, ctypes.byref(pointer))
     _check("gs_allocation_import", *where)
     return pointer.value or 0
 
 
-def allocation_open(context: int, device: int, fd: int, size: int) -> int:
+def allocation_open(context: int, device: int, fd: int, offset: int, size: int) -> int:
     """As `allocation_import`, for memory that is another process's, and is closed, not freed."""
     pointer, from_ipc = ctypes.c_void_p(), True
-    where = (context, device, fd, size, 0, from_ipc, ctypes.byref(pointer))
+    where = (context, device, fd, offset, size, 0, from_ipc, ctypes.byref(pointer))
     _check("gs_allocation_import", *where)
     return pointer.value or 0
 
