@@ -2,7 +2,8 @@
  * a thread that submits a command neither waits for it nor wakes anybody, and events are signalled though nobody waits.
  *
  * A queue is in the list, which holds it, until the attendant takes it out to look at it. Whoever executes a queue puts it back when he stops
- * (hand_over in runtime/queue.c), the attendant too. */
+ * (hand_over in runtime/queue.c), the attendant too. It goes by rounds, and leaves a queue alone that somebody else executed since the
+ * round before: whoever submits a command mostly waits for it himself, and would be in the attendant's way, in the CUDA driver too. */
 #include <sched.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -12,9 +13,9 @@
 
 GS_STATIC_LOCK(lock, GS_SHORT_LOCK)
 static gs_stream *first, **end = &first;
-static size_t count;
 static gs_stream *_Atomic visited;
 static _Atomic bool has_some;
+static _Atomic uint32_t round_now;
 static gs_futex futex;
 static _Thread_local bool is_attendant;
 
@@ -26,25 +27,19 @@ static void take_out(gs_stream *stream) {
     else
         end = stream->attended;
     stream->attended = NULL;
-    count--;
     has_some = first != NULL;
 }
 
-static gs_stream *take_first(void) {
+static gs_stream *take_due(void) {
     gs_lock(&lock);
     gs_stream *taken = first;
+    while (taken != NULL && (int32_t)(round_now - taken->due) < 0)
+        taken = taken->next_attended;
     if (taken != NULL)
         take_out(taken);
     visited = taken;
     gs_unlock(&lock);
     return taken;
-}
-
-static size_t count_all(void) {
-    gs_lock(&lock);
-    size_t found = count;
-    gs_unlock(&lock);
-    return found;
 }
 
 static bool there_are_some(void *unused) {
@@ -74,12 +69,9 @@ static void *run(void *unused) {
     prctl(PR_SET_TIMERSLACK, FINE, 0, 0, 0);
     for (;;) {
         idle = there_are_some(NULL) ? 0 : idle + 1;
-        for (size_t left = count_all(); left > 0; left--) {
-            gs_stream *each = take_first();
-            if (each == NULL)
-                break;
+        round_now++;
+        for (gs_stream *each; (each = take_due()) != NULL;)
             visit(each);
-        }
         gs_memory_free_deferred(); /* as engines do when a queue has nothing more */
         if (idle < MOST_IDLE_NAPS)
             nanosleep(&(struct timespec){0, NAP}, NULL);
@@ -108,13 +100,13 @@ bool gs_gpu_attend(gs_queue *queue) {
         return false;
     gs_lock(&lock);
     bool wakes = first == NULL;
+    stream->due = round_now + (is_attendant ? 1 : 2);
     if (stream->attended == NULL) {
         gs_object_hold(queue->owner);
         stream->next_attended = NULL;
         stream->attended = end;
         *end = stream;
         end = &stream->next_attended;
-        count++;
     }
     has_some = true;
     gs_unlock(&lock);

@@ -9,6 +9,10 @@
 #include "faults/lost_context.h"
 #include "metrics/counts.h"
 
+/* Nanoseconds: how long a thread looks at the word without pause, how long the driver is left alone at first and at most, and how
+ * long a thread sleeps between two looks. */
+enum { EAGER = 200000, FIRST_PAUSE = 20000, LONGEST_PAUSE = 1000000, NAP = 20000 };
+
 /* --- Life ------------------------------------------------------------------------------------------------ */
 
 gs_cu_result gs_stream_open(gs_stream *made, ze_command_queue_priority_t priority) {
@@ -34,6 +38,7 @@ gs_stream *gs_stream_need(gs_queue *queue, gs_gpu *gpu) {
         made->gpu = gpu;
         made->queue = queue;
         made->generation = gpu->generation;
+        made->pause = FIRST_PAUSE;
         result = gs_stream_open(made, queue->priority);
     }
     if (result != GS_CU_SUCCESS) {
@@ -170,6 +175,7 @@ static void finish_first(gs_queue *queue, gs_stream *stream) {
         stream->first_unmarked = done->next;
     if (stream->first == NULL)
         stream->last = stream->first_unmarked = NULL;
+    stream->pause = FIRST_PAUSE;
     queue->under_way--;
     gs_stream_finish(queue, stream, done);
     free(done);
@@ -234,9 +240,12 @@ static const gs_command *suspect(const gs_stream *stream) {
     return stream->first->command;
 }
 
-/* Asks the CUDA driver, which takes longer than a look at the word, and knows of faults. */
+/* Asks the CUDA driver, which takes longer than a look at the word, and holds up who launches meanwhile. It knows of faults; where it
+ * writes no word, it alone knows what is done. */
 static void look(gs_queue *queue, gs_stream *stream) {
     gs_cu_result result = gs_cu.stream_query(stream->stream);
+    if (gs_cu.write_word != NULL && stream->pause < LONGEST_PAUSE)
+        stream->pause *= 2;
     if (result == GS_CU_SUCCESS) {
         __atomic_store_n((uint32_t *)stream->word, stream->last_mark, __ATOMIC_RELEASE);
         gs_stream_finish_done(queue, stream);
@@ -244,12 +253,12 @@ static void look(gs_queue *queue, gs_stream *stream) {
         gs_stream_lose(queue, stream, result, suspect(stream));
 }
 
-/* Nanoseconds: how long a thread looks at the word without pause, how often somebody asks the driver, and how long a thread
- * sleeps between two looks after that. */
-enum { EAGER = 200000, ASK_EVERY = 20000, NAP = 20000 };
+static bool is_time_to_ask(const gs_queue *queue, const gs_stream *stream, uint64_t now) {
+    return gs_context_is_lost(queue->context) || now - stream->asked >= stream->pause;
+}
 
 static void look_now_and_then(gs_queue *queue, gs_stream *stream, uint64_t now) {
-    if (!gs_context_is_lost(queue->context) && now - stream->asked < ASK_EVERY)
+    if (!is_time_to_ask(queue, stream, now))
         return;
     stream->asked = now;
     look(queue, stream);
@@ -280,7 +289,8 @@ void gs_stream_glance(gs_queue *queue, gs_stream *stream) {
     if (gs_context_is_lost(queue->context))
         gs_stream_finish_lost(queue, stream);
     gs_stream_finish_done(queue, stream);
-    if (stream->first == NULL)
+    const bool is_quiet = stream->first_unmarked == NULL && !gpu->is_lost;
+    if (stream->first == NULL || (is_quiet && !is_time_to_ask(queue, stream, gs_clock(CLOCK_MONOTONIC))))
         return;
     if (gpu->is_lost || stream->generation != gpu->generation || !gs_gpu_enter(gpu)) {
         gs_context_lose(queue->context, "the GPU is lost");

@@ -35,13 +35,15 @@ typedef struct gs_stream {
     uint32_t unmarked; /* how many come from there on */
     gs_cu_event spare[GS_SPARE_EVENTS];
     uint32_t spare_count;
-    uint64_t asked;     /* when the CUDA driver was asked last whether all is well */
+    uint64_t asked;     /* when the CUDA driver was asked last whether all is well, */
+    uint64_t pause;     /* and how long it is left alone after that */
     gs_cu_event anchor; /* the end of the command that was timed last, or NULL, */
     uint64_t anchor_time; /* and when that was by the clock of the host */
     uint64_t anchored;    /* when both clocks were read last */
     /* attendant.c: */
     struct gs_queue *queue;
     struct gs_stream *next_attended, **attended; /* its place in the list, or NULL */
+    uint32_t due; /* the round in which somebody has to look at it */
 } gs_stream;
 
 /* Called inside the GPU's context. */

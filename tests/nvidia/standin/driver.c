@@ -11,22 +11,40 @@
     if (error != SUCCESS)                 \
         return error;
 
-int standin_called(const char *name) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static struct {
-        char name[40];
-        int calls;
-    } counts[64];
-    const char *plan = getenv("STANDIN_FAIL");
-    int result = SUCCESS, number = 0;
-    pthread_mutex_lock(&lock);
-    for (int each = 0; each < 64; each++)
-        if (counts[each].name[0] == 0 || strcmp(counts[each].name, name) == 0) {
-            snprintf(counts[each].name, sizeof counts[each].name, "%s", name);
-            number = ++counts[each].calls;
-            break;
+enum { MOST_NAMES = 96 };
+typedef struct call_count {
+    char name[40];
+    int calls;
+} call_count;
+
+static int count(call_count counts[MOST_NAMES], const char *name, int more) {
+    for (call_count *each = counts; each < counts + MOST_NAMES; each++)
+        if (each->name[0] == 0 || strcmp(each->name, name) == 0) {
+            snprintf(each->name, sizeof each->name, "%s", name);
+            return each->calls += more;
         }
-    pthread_mutex_unlock(&lock);
+    abort();
+}
+
+static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
+static call_count of_all[MOST_NAMES];
+static _Thread_local call_count of_thread[MOST_NAMES];
+
+int standin_calls(const char *name) {
+    pthread_mutex_lock(&counting);
+    int number = count(of_all, name, 0);
+    pthread_mutex_unlock(&counting);
+    return number;
+}
+int standin_calls_here(const char *name) { return count(of_thread, name, 0); }
+
+int standin_called(const char *name) {
+    const char *plan = getenv("STANDIN_FAIL");
+    int result = SUCCESS;
+    count(of_thread, name, 1);
+    pthread_mutex_lock(&counting);
+    int number = count(of_all, name, 1);
+    pthread_mutex_unlock(&counting);
     for (; plan != NULL && *plan != 0; plan = strchr(plan, ',') != NULL ? strchr(plan, ',') + 1 : "") {
         char wanted[40];
         int which, code;

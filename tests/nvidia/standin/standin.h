@@ -90,4 +90,8 @@ const kernel *standin_kernel(const char *name);
 /* Counts a call, and whether it is to fail: STANDIN_FAIL is "name:number:error,...", numbers from 1. */
 int standin_called(const char *name);
 
+/* How often a function was called so far, by any thread and by the calling one: for tests, which find these by name. */
+int standin_calls(const char *name);
+int standin_calls_here(const char *name);
+
 #endif
