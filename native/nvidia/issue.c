@@ -124,10 +124,11 @@ static void issue(gs_queue *queue, gs_stream *stream, gs_command *command, uint6
     gs_gate_leave();
     if (result != GS_CU_SUCCESS)
         gs_stream_lose(queue, stream, result, command);
+    stream->is_awaited &= stream->first == NULL;
     bool is_watched = command->signal != NULL || command->counter != NULL || last_of != NULL || timed;
     if (is_watched)
         add(queue, stream, &described);
-    if (command->signal != NULL || command->counter != NULL || stream->unmarked >= MOST_UNMARKED)
+    if (command->signal != NULL || command->counter != NULL || stream->is_awaited || stream->unmarked >= MOST_UNMARKED)
         gs_stream_mark(queue, stream);
 }
 
@@ -204,9 +205,17 @@ static bool pass_all(gs_queue *queue) {
     return false;
 }
 
+/* For a thread that waits: whether the stream will be waited for again after each command. */
+static void note_wait(gs_stream *stream) {
+    if (stream->first_unmarked != NULL)
+        stream->is_awaited = stream->first == stream->last;
+}
+
 bool gs_gpu_work_off(gs_queue *queue, bool (*is_enough)(void *state), void *state) {
     gs_gpu *gpu = gs_gpu_of(queue->device);
     gs_patience patience = {0};
+    if (is_enough != NULL && queue->of_kind != NULL && gs_stream_pass(queue, queue->of_kind, is_enough, state))
+        return true;
     if (!enter(queue, gpu))
         return pass_all(queue);
     gs_stream *stream = queue->of_kind;
@@ -220,6 +229,8 @@ bool gs_gpu_work_off(gs_queue *queue, bool (*is_enough)(void *state), void *stat
         if (is_enough == NULL && patience.is_over && !gs_queue_has_next(queue))
             break; /* the attendant goes on */
         if (stream->first != NULL && !gs_queue_has_next(queue)) {
+            if (is_enough != NULL)
+                note_wait(stream);
             gs_stream_mark(queue, stream);
             if (stream->first != NULL)
                 gs_stream_watch(queue, stream, &patience);

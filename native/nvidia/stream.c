@@ -9,9 +9,9 @@
 #include "faults/lost_context.h"
 #include "metrics/counts.h"
 
-/* Nanoseconds: how long a thread looks at the word without pause, how long the driver is left alone at first and at most, and how
- * long a thread sleeps between two looks. */
-enum { EAGER = 200000, FIRST_PAUSE = 20000, LONGEST_PAUSE = 1000000, NAP = 20000 };
+/* Nanoseconds: how long a thread does nothing but look at the word, how long it looks at it and yields, how long the driver is left
+ * alone at first and at most, and how long a thread sleeps between two looks. */
+enum { MOMENT = 20000, EAGER = 200000, FIRST_PAUSE = 20000, LONGEST_PAUSE = 1000000, NAP = 20000 };
 
 /* --- Life ------------------------------------------------------------------------------------------------ */
 
@@ -264,10 +264,37 @@ static void look_now_and_then(gs_queue *queue, gs_stream *stream, uint64_t now) 
     look(queue, stream);
 }
 
-void gs_stream_watch(gs_queue *queue, gs_stream *stream, gs_patience *patience) {
+/* Until the first command is done. */
+static void look_at_word(const gs_stream *stream) {
     enum { LOOKS = 100 };
     for (int each = 0; each < LOOKS && !is_done(stream, stream->first); each++)
         gs_relax();
+}
+
+static bool pass(gs_queue *queue, gs_stream *stream, bool (*is_enough)(void *state), void *state) {
+    const uint64_t begun = gs_clock(CLOCK_MONOTONIC);
+    while (stream->first != NULL && stream->first->is_marked && stream->first->end == NULL && !gs_queue_has_next(queue) &&
+           !gs_context_is_lost(queue->context) && gs_clock(CLOCK_MONOTONIC) - begun < MOMENT) {
+        look_at_word(stream);
+        if (is_done(stream, stream->first))
+            finish_first(queue, stream);
+        if (is_enough(state))
+            return true;
+    }
+    return false;
+}
+
+/* The word stays as long as somebody is inside. */
+bool gs_stream_pass(gs_queue *queue, gs_stream *stream, bool (*is_enough)(void *state), void *state) {
+    gs_gpu *gpu = stream->gpu;
+    gpu->inside++;
+    bool passed = !gpu->is_lost && stream->generation == gpu->generation && pass(queue, stream, is_enough, state);
+    gpu->inside--;
+    return passed;
+}
+
+void gs_stream_watch(gs_queue *queue, gs_stream *stream, gs_patience *patience) {
+    look_at_word(stream);
     if (is_done(stream, stream->first)) {
         gs_stream_finish_done(queue, stream);
         *patience = (gs_patience){0};
@@ -280,7 +307,7 @@ void gs_stream_watch(gs_queue *queue, gs_stream *stream, gs_patience *patience) 
     patience->is_over = now - patience->since > EAGER;
     if (patience->is_over)
         nanosleep(&(struct timespec){0, NAP}, NULL);
-    else
+    else if (now - patience->since > MOMENT)
         sched_yield();
 }
 

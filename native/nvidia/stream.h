@@ -33,6 +33,7 @@ typedef struct gs_stream {
     uint32_t last_mark;
     gs_pending *first, *last, *first_unmarked;
     uint32_t unmarked; /* how many come from there on */
+    bool is_awaited; /* lately each command was waited for before the next one came: then it is marked at once */
     gs_cu_event spare[GS_SPARE_EVENTS];
     uint32_t spare_count;
     uint64_t asked;     /* when the CUDA driver was asked last whether all is well, */
@@ -66,6 +67,10 @@ void gs_stream_lose(gs_queue *queue, gs_stream *stream, gs_cu_result error, cons
 
 /* Has the stream say when it has come to the last command. A GPU whose driver cannot is asked instead. */
 void gs_stream_mark(gs_queue *queue, gs_stream *stream);
+
+/* Waits for a moment, without the GPU's context, for what is marked: what is short costs no further call of the CUDA driver. False if
+ * it was not enough, or if something needs the context. */
+bool gs_stream_pass(gs_queue *queue, gs_stream *stream, bool (*is_enough)(void *state), void *state);
 
 /* How long somebody has waited for a stream already. */
 typedef struct gs_patience {
