@@ -458,7 +458,6 @@ STRUCTS = (
             Field("type", "uint64_t"),
             Field("id", "uint64_t"),
             Field("fd", "int64_t"),
-            Field("file_offset", "uint64_t", "where its pages begin in that file"),
             Field("imported", "uint64_t"),
             Field("of_kind", "uint64_t", "made by a device that is not the CPU"),
         ),

@@ -648,20 +648,18 @@ typedef struct gs_allocation_facts {
     uint64_t type; /* 24 */
     uint64_t id; /* 32 */
     int64_t fd; /* 40 */
-    uint64_t file_offset; /* 48: where its pages begin in that file */
-    uint64_t imported; /* 56 */
-    uint64_t of_kind; /* 64: made by a device that is not the CPU */
+    uint64_t imported; /* 48 */
+    uint64_t of_kind; /* 56: made by a device that is not the CPU */
 } gs_allocation_facts;
-_Static_assert(sizeof(gs_allocation_facts) == 72, "gs_allocation_facts has 72 bytes");
+_Static_assert(sizeof(gs_allocation_facts) == 64, "gs_allocation_facts has 64 bytes");
 _Static_assert(offsetof(gs_allocation_facts, base) == 0, "gs_allocation_facts.base is at 0");
 _Static_assert(offsetof(gs_allocation_facts, size) == 8, "gs_allocation_facts.size is at 8");
 _Static_assert(offsetof(gs_allocation_facts, device) == 16, "gs_allocation_facts.device is at 16");
 _Static_assert(offsetof(gs_allocation_facts, type) == 24, "gs_allocation_facts.type is at 24");
 _Static_assert(offsetof(gs_allocation_facts, id) == 32, "gs_allocation_facts.id is at 32");
 _Static_assert(offsetof(gs_allocation_facts, fd) == 40, "gs_allocation_facts.fd is at 40");
-_Static_assert(offsetof(gs_allocation_facts, file_offset) == 48, "gs_allocation_facts.file_offset is at 48");
-_Static_assert(offsetof(gs_allocation_facts, imported) == 56, "gs_allocation_facts.imported is at 56");
-_Static_assert(offsetof(gs_allocation_facts, of_kind) == 64, "gs_allocation_facts.of_kind is at 64");
+_Static_assert(offsetof(gs_allocation_facts, imported) == 48, "gs_allocation_facts.imported is at 48");
+_Static_assert(offsetof(gs_allocation_facts, of_kind) == 56, "gs_allocation_facts.of_kind is at 56");
 
 /* What checked mode knows of the memory at an address. */
 typedef struct gs_memory_facts {

@@ -45,7 +45,6 @@ typedef struct gs_allocation {
     gs_backing backing;
     uint64_t id;
     int fd; /* the file that shares its pages with other processes, or -1 */
-    uint64_t file_offset; /* where they begin in it */
     bool withdrawn; /* that file is closed, so that nobody opens it any more; its pages are still there */
     bool imported; /* opened from an IPC handle: closed, not freed */
     ze_memory_atomic_attr_exp_flags_t atomics; /* as last set; all kinds work on a CPU anyway */
@@ -104,6 +103,10 @@ bool gs_memory_describe(uint64_t address, gs_memory_facts *facts);
 size_t gs_memory_list(gs_bounds *into, gs_bounds *spans, size_t capacity);
 
 void gs_memory_free_all(gs_context *context);
+
+/* Maps `size` bytes of a file, from a whole page on, as an allocation. The descriptor stays the caller's. */
+ze_result_t gs_allocation_import(gs_context *context, gs_device *device, int fd, uint64_t offset, uint64_t size,
+                                 uint64_t alignment, bool from_ipc, void **pointer);
 
 /* Frees what waits for queues that have now finished. Cheap when nothing waits. */
 void gs_memory_free_deferred(void);

@@ -22,8 +22,7 @@ GS_EXPORT bool gs_allocation_find(const gs_context *context, const void *pointer
     const gs_allocation *found = gs_allocation_at(context, pointer);
     if (found != NULL)
         *facts = (gs_allocation_facts){(uintptr_t)found->base, found->size, (uintptr_t)found->device, found->type,
-                                       found->id, found->fd, found->file_offset, found->imported,
-                                       found->backing == GS_BACKING_KIND};
+                                       found->id, found->fd, found->imported, found->backing == GS_BACKING_KIND};
     gs_memory_unlock();
     return found != NULL;
 }
@@ -87,8 +86,7 @@ static void share(const gs_context *context, const void *pointer, uint64_t span)
 /* Has the kind that made an allocation offer it to other processes. */
 static void share_of_kind(const gs_context *context, const gs_allocation *copy) {
     void *offer;
-    uint64_t offset;
-    int fd = copy->owner->kind->share(copy->owner, copy, &offset, &offer);
+    int fd = copy->owner->kind->share(copy->owner, copy, &offer);
     if (fd < 0)
         return;
     gs_memory_lock();
@@ -96,7 +94,6 @@ static void share_of_kind(const gs_context *context, const gs_allocation *copy) 
     const bool is_needed = found != NULL && found->id == copy->id && found->fd < 0;
     if (is_needed) {
         found->fd = fd;
-        found->file_offset = offset;
         found->offer = offer;
         gs_memory_count_shared(found, 1);
     }
@@ -164,13 +161,12 @@ static void detach(const gs_allocation *request) {
         request->owner->kind->detach(request->owner, request->base);
 }
 
-/* Maps `size` bytes of a file, from a whole page on, as an allocation. The descriptor is duplicated; the caller keeps its own. */
 GS_EXPORT ze_result_t gs_allocation_import(gs_context *context, gs_device *device, int fd, uint64_t offset,
                                            uint64_t size, uint64_t alignment, bool from_ipc, void **pointer) {
     gs_allocation request = {.size = size, .span = gs_whole_pages(size),
                              .context = context, .device = device, .charged = device,
                              .type = device != NULL ? ZE_MEMORY_TYPE_DEVICE : ZE_MEMORY_TYPE_HOST,
-                             .backing = GS_BACKING_FILE, .imported = from_ipc, .file_offset = offset};
+                             .backing = GS_BACKING_FILE, .imported = from_ipc};
     ze_result_t result = from_ipc ? ZE_RESULT_SUCCESS : gs_memory_charge(device, size);
     if (result != ZE_RESULT_SUCCESS)
         return result;

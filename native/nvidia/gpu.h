@@ -52,6 +52,7 @@ typedef struct gs_gpu_mapped {
     char *start;
     uint64_t bytes;
     gs_cu_external external; /* of another API, else NULL */
+    int fd; /* with which it was opened, or -1 */
 } gs_gpu_mapped;
 
 void gs_gpu_find_peers(gs_gpu *gpu);
@@ -68,16 +69,17 @@ int gs_gpu_export(gs_gpu *gpu, char *base);
 gs_cu_result gs_gpu_import(gs_gpu *gpu, int fd, uint64_t bytes, uint64_t alignment, gs_gpu_mapped *made);
 
 /* offer.c: memory that other processes may open. */
-int gs_gpu_share(gs_device *device, const gs_allocation *allocation, uint64_t *offset, void **offer);
+int gs_gpu_share(gs_device *device, const gs_allocation *allocation, void **offer);
 void gs_gpu_withdraw(void *offer);
 void gs_gpu_offers_after_fork(void);
+int gs_gpu_listener(void);
 
 /* host.c */
 gs_cu_result gs_gpu_take_host(gs_gpu *gpu, char **base, uint64_t bytes);
 void gs_gpu_give_host(gs_gpu *gpu, char *base, uint64_t bytes);
 
-/* The file in which memory of the host lies, which becomes the caller's, and where in it; -1 if there is none. */
-int gs_gpu_host_file(const char *base, uint64_t *offset);
+/* The file in which memory of the host lies, which becomes the caller's, where in it, and how long it is; -1 if there is none. */
+int gs_gpu_host_file(const char *base, uint64_t *offset, uint64_t *bytes);
 
 /* memory.c */
 gs_pool *gs_gpu_pool_for(gs_gpu *gpu, ze_memory_type_t type);

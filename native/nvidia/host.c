@@ -94,21 +94,24 @@ void gs_gpu_give_host(gs_gpu *gpu, char *base, uint64_t bytes) {
     unmap_file(&gone);
 }
 
-int gs_gpu_host_file(const char *base, uint64_t *offset) {
+int gs_gpu_host_file(const char *base, uint64_t *offset, uint64_t *bytes) {
     int fd = -1;
     gs_lock(&lock);
     const host_file *found = find_file(base);
     if (found != NULL) {
         *offset = (uint64_t)(base - found->base);
+        *bytes = found->bytes;
         fd = fcntl(found->fd, F_DUPFD_CLOEXEC, 0);
     }
     gs_unlock(&lock);
     return fd;
 }
 
-/* The descriptors that pools keep, for tests which look for others: how many there are. */
+/* The descriptors that pools keep and that of the socket, for tests which look for others: how many there are. */
 GS_EXPORT uint32_t gs_gpu_kept_files(int *fds, uint32_t capacity) {
     uint32_t count = 0;
+    if (gs_gpu_listener() >= 0 && capacity > 0)
+        fds[count++] = gs_gpu_listener();
     gs_lock(&lock);
     for (const host_file *each = files; each < files + MOST_FILES; each++)
         if (each->base != NULL && count < capacity)

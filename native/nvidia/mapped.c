@@ -117,6 +117,7 @@ ze_result_t gs_gpu_allocate_apart(gs_gpu *gpu, gs_allocation *request, size_t al
     gs_gpu_mapped *made = calloc(1, sizeof *made);
     if (made == NULL)
         return gs_fail(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "no memory to record an allocation");
+    made->fd = -1;
     made->bytes = request->span = whole_pages(request->size);
     gs_cu_result result = take(gpu, &made->start, made->bytes, alignment);
     if (result == GS_CU_OUT_OF_MEMORY) {
@@ -171,7 +172,7 @@ static gs_cu_result import_external(int fd, uint64_t bytes, gs_gpu_mapped *made)
 
 gs_cu_result gs_gpu_import(gs_gpu *gpu, int fd, uint64_t bytes, uint64_t alignment, gs_gpu_mapped *made) {
     gs_cu_memory memory;
-    *made = (gs_gpu_mapped){.bytes = whole_pages(bytes)};
+    *made = (gs_gpu_mapped){.bytes = whole_pages(bytes), .fd = -1};
     if (!gpu->uses_pages || gs_cu.memory_import(&memory, (void *)(uintptr_t)fd,
                                                 GS_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != GS_CU_SUCCESS)
         return import_external(fd, bytes, made);

@@ -1,6 +1,7 @@
 /* The memory of a GPU: its own, the host's that it reaches (pinned), and what both use (managed). */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "nvidia/gpu.h"
 
@@ -121,6 +122,9 @@ void gs_gpu_release(gs_device *device, gs_allocation *allocation) {
         release(gpu, allocation);
     if (is_entered)
         gs_gpu_leave(gpu);
+    const gs_gpu_mapped *mapped = allocation->of_kind;
+    if (mapped != NULL && mapped->fd >= 0)
+        close(mapped->fd);
     free(allocation->of_kind);
 }
 

@@ -1,8 +1,9 @@
-/* Device memory that other processes may open.
+/* Memory that other processes may open.
  *
  * The CUDA driver exports memory as a file descriptor that has to be sent over a socket: unlike a memory file, it cannot be opened
  * through /proc. So an IPC handle leads to a memory file that cannot be written, the *note*. It says which bytes are meant, and at
- * which socket of the process that has them a thread hands out the descriptor to whoever knows the note's secret. */
+ * which socket of the process that has them a thread hands out the descriptor to whoever knows the note's secret. A small block of
+ * host memory has a note, too, because its file holds others as well. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stddef.h>
@@ -24,14 +25,14 @@ enum { SECRET_BYTES = 16, NAME_BYTES = 48 };
 
 typedef struct note {
     char kind[16];
-    uint8_t uuid[16]; /* of the GPU */
+    uint8_t uuid[16]; /* of the GPU; nothing for memory of the host */
     uint8_t secret[SECRET_BYTES];
     char socket[NAME_BYTES];
     uint64_t offset, size, span; /* of the allocation in what is mapped: span bytes of the pool's are its own */
     uint64_t mapped;
 } note;
 
-static const char KIND[16] = "NVIDIA memory 1";
+static const char DEVICE_KIND[16] = "NVIDIA memory 1", HOST_KIND[16] = "pinned memory 1";
 
 typedef struct offer {
     struct offer *next;
@@ -47,9 +48,10 @@ static char socket_name[NAME_BYTES];
 
 /* --- Handing out ----------------------------------------------------------------------------------------- */
 
-/* A process that stops in the middle holds up others that long. */
-static void limit_time(int fd) {
-    const struct timeval most = {.tv_sec = 2};
+enum { PATIENCE = 2000, PATIENCE_WITH_OTHERS = 100 };
+
+static void limit_time(int fd, int milliseconds) {
+    const struct timeval most = {milliseconds / 1000, milliseconds % 1000 * 1000};
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
 }
@@ -78,8 +80,9 @@ typedef union descriptor_message {
 
 static void answer(int client) {
     uint8_t secret[SECRET_BYTES];
-    limit_time(client);
-    if (!is_of_same_user(client) || recv(client, secret, sizeof secret, MSG_WAITALL) != sizeof secret)
+    /* Who stops in the middle holds up others that long. The secret may have come from another user, with the note. */
+    limit_time(client, is_of_same_user(client) ? PATIENCE : PATIENCE_WITH_OTHERS);
+    if (recv(client, secret, sizeof secret, MSG_WAITALL) != sizeof secret)
         return;
     int fd = find(secret);
     if (fd < 0)
@@ -155,57 +158,69 @@ void gs_gpu_offers_after_fork(void) {
 
 /* --- Offering -------------------------------------------------------------------------------------------- */
 
-static int make_note(const gs_gpu *gpu, const gs_allocation *allocation, const offer *made, const char *start, uint64_t mapped) {
-    note written = {.offset = (uint64_t)(allocation->base - start), .size = allocation->size, .span = allocation->span,
-                    .mapped = mapped};
-    memcpy(written.kind, KIND, sizeof KIND);
+/* The note of memory that lies in `mapped` bytes from `start` on, of which `made` has the descriptor; -1 if there is none. */
+static int make_note(const gs_gpu *gpu, const gs_allocation *allocation, offer *made, uint64_t offset, uint64_t mapped) {
+    const bool is_host = allocation->type == ZE_MEMORY_TYPE_HOST;
+    note written = {.offset = offset, .size = allocation->size, .span = allocation->span, .mapped = mapped};
+    if (made->fd < 0 || getrandom(made->secret, SECRET_BYTES, 0) != SECRET_BYTES)
+        return -1;
+    memcpy(written.kind, is_host ? HOST_KIND : DEVICE_KIND, sizeof written.kind);
     memcpy(written.secret, made->secret, SECRET_BYTES);
     memcpy(written.socket, socket_name, NAME_BYTES);
-    if (gs_cu.device_uuid((gs_cu_uuid *)written.uuid, gpu->number) != GS_CU_SUCCESS)
+    if (!is_host && gs_cu.device_uuid((gs_cu_uuid *)written.uuid, gpu->number) != GS_CU_SUCCESS)
         return -1;
     return gs_memory_note(&written, sizeof written);
 }
 
-static int offer_memory(gs_gpu *gpu, const gs_allocation *allocation, offer *made) {
+static int offer_device(gs_gpu *gpu, const gs_allocation *allocation, offer *made) {
     const gs_gpu_mapped *own = allocation->of_kind;
-    char *start = allocation->base;
-    uint64_t mapped = allocation->span;
-    if (own != NULL) {
-        start = own->start;
-        mapped = own->bytes;
-    } else
+    char *start = own != NULL ? own->start : allocation->base;
+    uint64_t mapped = own != NULL ? own->bytes : allocation->span;
+    if (own == NULL)
         gs_pool_widen(&gpu->memory, &start, &mapped);
-    made->fd = gs_gpu_export(gpu, start);
-    if (made->fd < 0)
+    made->fd = own != NULL && own->fd >= 0 ? fcntl(own->fd, F_DUPFD_CLOEXEC, 0) : gs_gpu_export(gpu, start);
+    return make_note(gpu, allocation, made, (uint64_t)(allocation->base - start), mapped);
+}
+
+/* A file that holds nothing else needs no note, and no offer: then its descriptor is returned, and `made` has none. */
+static int offer_host(gs_gpu *gpu, const gs_allocation *allocation, offer *made) {
+    uint64_t offset, mapped;
+    int fd = gs_gpu_host_file(allocation->base, &offset, &mapped);
+    if (fd < 0 || mapped == allocation->span)
+        return fd;
+    made->fd = fd;
+    return offset % gs_page_size() == 0 ? make_note(gpu, allocation, made, offset, mapped) : -1;
+}
+
+static int offer_memory(gs_gpu *gpu, const gs_allocation *allocation, offer *made) {
+    if (!is_listening() || !gs_gpu_enter(gpu))
         return -1;
-    int fd = getrandom(made->secret, SECRET_BYTES, 0) == SECRET_BYTES ? make_note(gpu, allocation, made, start, mapped) : -1;
-    if (fd < 0)
-        close(made->fd);
+    int fd = -1;
+    if (allocation->generation == gpu->generation)
+        fd = allocation->type == ZE_MEMORY_TYPE_HOST ? offer_host(gpu, allocation, made) : offer_device(gpu, allocation, made);
+    gs_gpu_leave(gpu);
     return fd;
 }
 
-int gs_gpu_share(gs_device *device, const gs_allocation *allocation, uint64_t *offset, void **kept) {
-    gs_gpu *gpu = gs_gpu_of(device);
+int gs_gpu_share(gs_device *device, const gs_allocation *allocation, void **kept) {
+    bool may_be = allocation->type == ZE_MEMORY_TYPE_DEVICE || allocation->type == ZE_MEMORY_TYPE_HOST;
+    offer *made = may_be ? calloc(1, sizeof *made) : NULL;
     *kept = NULL;
-    *offset = 0;
-    if (allocation->type == ZE_MEMORY_TYPE_HOST)
-        return gs_gpu_host_file(allocation->base, offset);
-    bool is_plain = allocation->type == ZE_MEMORY_TYPE_DEVICE && allocation->generation == gpu->generation;
-    offer *made = is_plain ? calloc(1, sizeof *made) : NULL;
-    int fd = -1;
-    if (made != NULL && gs_gpu_enter(gpu)) {
-        fd = is_listening() ? offer_memory(gpu, allocation, made) : -1;
-        gs_gpu_leave(gpu);
-    }
-    if (fd < 0) {
-        free(made);
+    if (made == NULL)
         return -1;
+    made->fd = -1;
+    int fd = offer_memory(gs_gpu_of(device), allocation, made);
+    if (fd >= 0 && made->fd >= 0) {
+        gs_lock(&lock);
+        made->next = offers;
+        offers = made;
+        gs_unlock(&lock);
+        *kept = made;
+        return fd;
     }
-    gs_lock(&lock);
-    made->next = offers;
-    offers = made;
-    gs_unlock(&lock);
-    *kept = made;
+    if (made->fd >= 0)
+        close(made->fd);
+    free(made);
     return fd;
 }
 
@@ -226,7 +241,8 @@ void gs_gpu_withdraw(void *kept) {
 static bool read_note(int fd, note *found) {
     struct stat file;
     return fstat(fd, &file) == 0 && file.st_size >= (off_t)sizeof *found &&
-           pread(fd, found, sizeof *found, 0) == sizeof *found && memcmp(found->kind, KIND, sizeof KIND) == 0 &&
+           pread(fd, found, sizeof *found, 0) == sizeof *found &&
+           (memcmp(found->kind, DEVICE_KIND, sizeof DEVICE_KIND) == 0 || memcmp(found->kind, HOST_KIND, sizeof HOST_KIND) == 0) &&
            found->mapped % GS_GPU_PAGE == 0 && found->span <= found->mapped && found->offset <= found->mapped - found->span &&
            found->size > 0 && found->size <= found->span;
 }
@@ -238,13 +254,13 @@ static int ask(const note *found) {
     if (server < 0)
         return -1;
     gs_may_wait("another process");
-    limit_time(server);
+    limit_time(server, PATIENCE);
     socklen_t size = fill_address(&address, found->socket);
     char byte;
     descriptor_message control = {.bytes = {0}};
     struct msghdr message = {.msg_iov = &(struct iovec){&byte, 1}, .msg_iovlen = 1, .msg_control = control.bytes,
                              .msg_controllen = sizeof control.bytes};
-    if (connect(server, (struct sockaddr *)&address, size) == 0 && is_of_same_user(server) &&
+    if (connect(server, (struct sockaddr *)&address, size) == 0 &&
         send(server, found->secret, SECRET_BYTES, MSG_NOSIGNAL) == SECRET_BYTES &&
         recvmsg(server, &message, MSG_CMSG_CLOEXEC) == 1) {
         const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
@@ -293,31 +309,67 @@ static ze_result_t open_memory(gs_gpu *gpu, int fd, uint64_t bytes, uint64_t off
     return result;
 }
 
+static bool is_of(const gs_device *device, const note *found) {
+    gs_cu_uuid uuid;
+    return device->kind == &gs_nvidia_kind && gs_cu.device_uuid(&uuid, gs_gpu_of(device)->number) == GS_CU_SUCCESS &&
+           memcmp(&uuid, found->uuid, sizeof uuid) == 0;
+}
+
+static ze_result_t open_device(gs_context *context, gs_device *device, int there, const note *found, void **pointer) {
+    gs_allocation request = {.size = found->size, .span = found->span, .context = context, .device = device, .owner = device,
+                             .type = ZE_MEMORY_TYPE_DEVICE, .backing = GS_BACKING_KIND, .imported = true, .fd = -1};
+    ze_result_t result =
+        open_memory(gs_gpu_of(device), there, found->mapped, found->offset, 0, &request, "the memory of this handle");
+    *pointer = request.base;
+    if (result == ZE_RESULT_SUCCESS)
+        ((gs_gpu_mapped *)request.of_kind)->fd = fcntl(there, F_DUPFD_CLOEXEC, 0); /* what it passes on */
+    return result;
+}
+
+/* The file is the driver's of that process, which cannot shrink. */
+static ze_result_t open_host(gs_context *context, int there, const note *found, void **pointer) {
+    struct stat file;
+    int seals = fcntl(there, F_GET_SEALS);
+    if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(there, &file) != 0 || (uint64_t)file.st_size < found->mapped ||
+        found->offset % gs_page_size() != 0)
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the handle leads to a file that is no memory of the host");
+    return gs_allocation_import(context, NULL, there, found->offset, found->size, 0, true, pointer);
+}
+
+/* Whoever opened memory of the host passes on what it got: the note, not the file with what else is there. */
+static void keep_note(const gs_context *context, const void *pointer, int fd) {
+    int unused = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    gs_memory_lock();
+    gs_allocation *opened = gs_allocation_at(context, pointer);
+    if (unused >= 0 && opened != NULL) {
+        int file = opened->fd;
+        opened->fd = unused;
+        unused = file;
+    }
+    gs_memory_unlock();
+    if (unused >= 0)
+        close(unused);
+}
+
 /* Opens what a note leads to, whose descriptor stays the caller's. */
 GS_EXPORT ze_result_t gs_gpu_open_offer(gs_context *context, gs_device *device, int fd, void **pointer) {
-    gs_gpu *gpu = gs_gpu_of(device);
     note found;
-    gs_cu_uuid uuid;
     if (!read_note(fd, &found))
-        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the handle leads to a file that is no memory of a GPU");
-    if (gs_cu.device_uuid(&uuid, gpu->number) != GS_CU_SUCCESS || memcmp(&uuid, found.uuid, sizeof uuid) != 0)
-        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the handle leads to memory of another GPU; open it for that device");
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the handle leads to a file that tells of no memory");
+    const bool is_host = memcmp(found.kind, HOST_KIND, sizeof HOST_KIND) == 0;
+    if (!is_host && !is_of(device, &found))
+        return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                       "the handle leads to device memory of an NVIDIA GPU; open it for that device");
     int there = ask(&found);
     if (there < 0)
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                        "the process that has the memory of this handle does not hand it out: it ended, freed the memory, or "
                        "belongs to another user or network namespace");
-    gs_allocation request = {.size = found.size, .span = found.span, .context = context, .device = device, .owner = device,
-                             .type = ZE_MEMORY_TYPE_DEVICE, .backing = GS_BACKING_KIND, .imported = true,
-                             .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)};
-    ze_result_t result = open_memory(gpu, there, found.mapped, found.offset, 0, &request, "the memory of this handle");
+    ze_result_t result = is_host ? open_host(context, there, &found, pointer)
+                                 : open_device(context, device, there, &found, pointer);
     close(there);
-    if (result == ZE_RESULT_SUCCESS) {
-        *pointer = request.base;
-        if (request.fd >= 0)
-            gs_memory_count_shared(&request, 1);
-    } else if (request.fd >= 0)
-        close(request.fd);
+    if (result == ZE_RESULT_SUCCESS && is_host)
+        keep_note(context, *pointer, fd);
     return result;
 }
 
@@ -349,6 +401,9 @@ static bool has_own_pages(gs_allocation *allocation) {
     return bytes == allocation->span;
 }
 
+/* The socket that is open for others, or -1. */
+int gs_gpu_listener(void) { return listener; }
+
 static int export_device(gs_gpu *gpu, char *base) {
     if (!gs_gpu_enter(gpu))
         return -1;
@@ -359,7 +414,7 @@ static int export_device(gs_gpu *gpu, char *base) {
 
 /* A descriptor for an allocation that has pages of its own, which becomes the caller's; -1 if it has not. */
 GS_EXPORT int gs_gpu_export_fd(gs_context *context, const void *pointer) {
-    uint64_t offset;
+    uint64_t offset, bytes;
     gs_memory_lock();
     gs_allocation *found = gs_allocation_at(context, pointer);
     const bool is_apart = found != NULL && found->backing == GS_BACKING_KIND && has_own_pages(found);
@@ -367,5 +422,5 @@ GS_EXPORT int gs_gpu_export_fd(gs_context *context, const void *pointer) {
     gs_memory_unlock();
     if (!is_apart)
         return -1;
-    return copy.type == ZE_MEMORY_TYPE_HOST ? gs_gpu_host_file(copy.base, &offset) : export_device(gs_gpu_of(copy.owner), copy.base);
+    return copy.type == ZE_MEMORY_TYPE_HOST ? gs_gpu_host_file(copy.base, &offset, &bytes) : export_device(gs_gpu_of(copy.owner), copy.base);
 }

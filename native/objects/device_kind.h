@@ -29,10 +29,9 @@ struct gs_device_kind {
     bool (*attach)(gs_device *device, void *start, uint64_t size);
     void (*detach)(gs_device *device, void *start);
 
-    /* Offers memory that it made to other processes: the file that leads there, which becomes the caller's, or -1. Memory of the
-     * host begins at `offset` in it. What goes to `offer` is there to withdraw that, if it is not NULL. The allocation is a copy: it
-     * may be freed meanwhile. */
-    int (*share)(gs_device *device, const struct gs_allocation *allocation, uint64_t *offset, void **offer);
+    /* Offers memory that it made to other processes: the file that leads there, which becomes the caller's, or -1. What goes to
+     * `offer` is there to withdraw that, if it is not NULL. The allocation is a copy: it may be freed meanwhile. */
+    int (*share)(gs_device *device, const struct gs_allocation *allocation, void **offer);
     void (*withdraw)(void *offer);
 
     /* Executes commands of a queue until there are none, on the one thread that executes the queue. Or until `done(state)` or

@@ -731,7 +731,6 @@ class AllocationFacts(ctypes.Structure):
     type: int
     id: int
     fd: int
-    file_offset: int
     imported: int
     of_kind: int
     _fields_ = (
@@ -741,13 +740,12 @@ class AllocationFacts(ctypes.Structure):
         ("type", ctypes.c_uint64),
         ("id", ctypes.c_uint64),
         ("fd", ctypes.c_int64),
-        ("file_offset", ctypes.c_uint64),
         ("imported", ctypes.c_uint64),
         ("of_kind", ctypes.c_uint64),
     )
 
 
-assert ctypes.sizeof(AllocationFacts) == 72
+assert ctypes.sizeof(AllocationFacts) == 64
 
 
 class MemoryFacts(ctypes.Structure):

@@ -9,7 +9,8 @@ OF_THE_CPU = "it is about the CPU as a device"
 TOUCHES = "the host touches device memory"
 FAULTS = "a fault of a GPU is told in other words, and takes the GPU from its process"
 AT_ONCE = "it expects work to be done when a call returns, or soon after"
-NOT_THERE = "a GPU has no native binaries, function pointers or memory that processes share"
+NOT_THERE = "a GPU has no native binaries or function pointers like those of the CPU"
+FILES = "files, DMA buffers and what is small are no device memory of a GPU, and it is in no file"
 PAGES = "it expects pages of 4 KiB, or alignments that NVIDIA's driver does not have"
 ALL_MEMORY = "it takes nearly all memory of the device, which other processes use, too"
 SYSTEM_MEMORY = "its kernels use memory of the program that no allocation is"
@@ -52,22 +53,31 @@ NOT_FOR_GPUS: dict[str, tuple[str, ...]] = {
         "tests/driver/launches/test_kernels_compiled.py::test_specialization_constant_replaces*",
         "tests/core/test_defaults.py::test_a_kernel_shows_its_signature",
         "tests/core/test_launch_arguments.py::test_native_module*",
-        "tests/driver/memory/test_memory_ipc*",
-        "tests/core/test_sharing.py::test_memory_and_events_of_another_process",
-        "tests/core/test_sharing.py::test_opened_ipc_memory_keeps_size_and_type",
-        "tests/core/test_sharing.py::test_handles_that_are_wrong",
-        "tests/core/test_sharing.py::test_exported_memory_outlives_the_allocation",
-        "tests/core/test_sharing.py::test_memory_says_as_what_it_will_be_exported",
-        "tests/core/test_handle.py::*opened Memory",
+        "tests/driver/errors/test_locks.py::test_ipc_share_during_kernel_blocks_nobody",
+    ),
+    FILES: (
         "tests/core/test_sharing.py::test_a_kernel_works_on_a_file?1-False",
         "tests/core/test_sharing.py::test_a_kernel_works_on_a_file?2-False",
         "tests/core/test_sharing.py::test_an_image_goes_out_and_comes_in",
-        "tests/driver/errors/test_bad_input.py::*IpcHandle*",
-        "tests/driver/events/test_external_semaphores.py::test_a_waiting_queue_holds_up_nobody",
+        "tests/core/test_sharing.py::test_exported_memory_outlives_the_allocation",
+        "tests/core/test_sharing.py::test_memory_says_as_what_it_will_be_exported",
         "tests/driver/events/test_external_semaphores.py::test_a_lost_context_waits_no_longer",
         "tests/driver/images/test_external_images.py",
-        "tests/driver/memory/test_external_memory.py",
-        "tests/driver/errors/test_locks.py::test_ipc_share_during_kernel_blocks_nobody",
+        "tests/driver/memory/test_external_memory.py::test_a_file_becomes_memory?0-device",
+        "tests/driver/memory/test_external_memory.py::test_a_file_becomes_memory?1-device",
+        "tests/driver/memory/test_external_memory.py::test_a_file_becomes_memory?2-device",
+        "tests/driver/memory/test_external_memory.py::test_an_import_is_aligned_as_asked_for",
+        "tests/driver/memory/test_external_memory.py::test_files_that_are_too_small_are_refused",
+        "tests/driver/memory/test_external_memory.py::test_import_behaves_as_ordinary_allocation",
+        "tests/driver/memory/test_external_memory.py::test_import_of_non_memory_descriptor_refused",
+        "tests/driver/memory/test_external_memory.py::test_physical_memory_from_a_file",
+        "tests/driver/memory/test_external_memory.py::test_shrunk_imported_file_loses_its_context",
+        "tests/driver/memory/test_external_memory.py::test_what_goes_out_comes_back_in",
+        "tests/driver/memory/test_external_memory.py::test_what_the_device_says_it_can",
+        "tests/driver/memory/test_memory_ipc.py::test_handles_and_file_descriptors",
+        "tests/driver/memory/test_memory_ipc_processes.py::test_handle_types",
+        "tests/driver/memory/test_memory_ipc_processes.py::test_memory_that_was_opened_is_passed_on",
+        "tests/driver/memory/test_memory_ipc_processes.py::test_other_process_opens_physical_memory",
     ),
     PAGES: (
         "tests/core/test_virtual_memory.py",
@@ -129,6 +139,8 @@ NOT_FOR_GPUS: dict[str, tuple[str, ...]] = {
         "tests/driver/memory/test_memory_free.py::test_freed_memory_in_use_is_not_handed_out",
         "tests/driver/memory/test_memory_free.py::test_memory_behind_allocation_is_readable",
         "tests/driver/memory/test_memory_ipc.py::test_two_processes_share_memory",
+        "tests/driver/memory/test_memory_ipc_processes.py::test_importer_goes_on_whatever",
+        "tests/driver/memory/test_memory_ipc_processes.py::test_processes_leave_no_files",
         "tests/driver/memory/test_memory_ipc_processes.py::test_put_close_and_free_in_any_order",
         "tests/driver/memory/test_memory_ipc_processes.py::test_sharing_costs_only_written_pages",
         "tests/driver/memory/test_memory_ipc_processes.py::test_the_bytes_of_a_handle_are_enough",

@@ -259,16 +259,19 @@ def answer_exports_of(next_struct: int, context: int, found: AllocationFacts) ->
 
 
 def _export(context: int, found: AllocationFacts) -> int:
-    if not found.of_kind and not found.file_offset:
-        return ipc.duplicate(shared_fd(context, found))
-    fd: int = gpus().export_fd(context, found.base)
-    if fd < 0:
+    if not found.of_kind:
+        fd = ipc.duplicate(shared_fd(context, found))
+        if not ipc.is_note(fd):
+            return fd
+        os.close(fd)
+    exported: int = gpus().export_fd(context, found.base)
+    if exported < 0:
         raise Failure(
             ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
             "there is no descriptor for this memory of a GPU; allocate device or host memory with "
             "ze_external_memory_export_desc_t and ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD",
         )
-    return fd
+    return exported
 
 
 def answer_exports(next_struct: int, export: Callable[[], int], types: int = int(TYPES)) -> None:

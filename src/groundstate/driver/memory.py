@@ -5,7 +5,6 @@ Plain allocations never come here: native/memory/memory.c serves them.
 
 from __future__ import annotations
 
-import mmap
 import os
 
 from groundstate import ze
@@ -20,9 +19,6 @@ from groundstate.driver.api import (
     write_u64,
 )
 from groundstate.native_layouts import AllocationFacts
-
-HOST = 1
-"""In the detail of an IPC handle: memory of the host, beside the page at which it begins."""
 
 ROW_ALIGNMENT_BYTES = 64
 """Rows of a pitched image start on a cache line."""
@@ -65,7 +61,7 @@ def _write_sub_allocation(address: int, found: AllocationFacts) -> None:
 def _write_ipc_handle(context: int, pointer: int, handle: int) -> None:
     physical = virtual_memory.physical_at(context, pointer)
     if physical is not None:
-        on_host = HOST if physical.device == 0 else 0
+        on_host = int(physical.device == 0)
         ipc.write_handle(
             handle, ipc.SharedFile(ipc.MEMORY, physical.file(), physical.size, on_host)
         )
@@ -81,12 +77,11 @@ def _write_ipc_handle(context: int, pointer: int, handle: int) -> None:
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
             "shared allocations have no IPC handle; allocate device or host memory",
         )
-    fd = external_memory.shared_fd(context, found)
-    detail = 0
-    if found.type == ze.ZE_MEMORY_TYPE_HOST:
-        shared = native.allocation(context, pointer)
-        detail = HOST | (shared.file_offset if shared else 0)
-    ipc.write_handle(handle, ipc.SharedFile(ipc.MEMORY, fd, found.size, detail))
+    is_host = found.type == ze.ZE_MEMORY_TYPE_HOST
+    shared = ipc.SharedFile(
+        ipc.MEMORY, external_memory.shared_fd(context, found), found.size, int(is_host)
+    )
+    ipc.write_handle(handle, shared)
 
 
 @handler
@@ -121,25 +116,21 @@ def zeMemOpenIpcHandle(hContext: int, hDevice: int, handle: int, flags: int, ppt
 
 
 def _open(context: int, device: int, shared: ipc.SharedFile) -> int:
-    """Maps what a handle leads to: a file, or memory of a GPU that a note tells of."""
-    of_gpu, on_host = ipc.is_note(shared.fd), bool(shared.detail & HOST)
-    if of_gpu != external_memory.is_gpu(device) and (of_gpu or not on_host):
-        owner = "an NVIDIA GPU" if of_gpu else "a CPU"
-        raise Failure(
-            ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
-            f"the handle leads to device memory of {owner}; open it for that device",
-        )
-    if of_gpu:
+    """Maps what a handle leads to: a file, or memory that a note tells of."""
+    if ipc.is_note(shared.fd):
         opened: int = external_memory.gpus().open_offer(context, device, shared.fd)
         return opened
-    offset = shared.detail & ~HOST
-    if offset + shared.size > os.fstat(shared.fd).st_size or offset % mmap.PAGESIZE:
+    if external_memory.is_gpu(device) and not shared.detail:
+        raise Failure(
+            ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
+            "the handle leads to device memory of a CPU; open it for such a device",
+        )
+    if shared.size > os.fstat(shared.fd).st_size:
         raise Failure(
             ze.ZE_RESULT_ERROR_INVALID_ARGUMENT,
             "the handle was changed: it asks for more than there is",
         )
-    where = 0 if on_host else device
-    return native.allocation_open(context, where, shared.fd, offset, shared.size)
+    return native.allocation_open(context, 0 if shared.detail else device, shared.fd, shared.size)
 
 
 @handler

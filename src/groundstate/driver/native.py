@@ -507,10 +507,10 @@ def allocation_import(context: int, device: int, fd: int, size: int, alignment: 
     return pointer.value or 0
 
 
-def allocation_open(context: int, device: int, fd: int, offset: int, size: int) -> int:
+def allocation_open(context: int, device: int, fd: int, size: int) -> int:
     """As `allocation_import`, for memory that is another process's, and is closed, not freed."""
     pointer, from_ipc = ctypes.c_void_p(), True
-    where = (context, device, fd, offset, size, 0, from_ipc, ctypes.byref(pointer))
+    where = (context, device, fd, 0, size, 0, from_ipc, ctypes.byref(pointer))
     _check("gs_allocation_import", *where)
     return pointer.value or 0
 

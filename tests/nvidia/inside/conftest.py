@@ -14,7 +14,6 @@ from tests.conftest import what_there_is
 from tests.core.conftest import settle
 from tests.nvidia import ptx_double
 
-POOLED = "standin-memory"
 HAS_GPU = "standin" in os.environ.get("GROUNDSTATE_CUDA_LIBRARY", "")
 collect_ignore_glob = [] if HAS_GPU else ["test_*.py"]
 
@@ -48,8 +47,6 @@ def warm_gpu() -> None:
     for device in gs.devices():
         with gs.Context(device) as context:
             gs.Event.counter_based(context).close()
-            with context.alloc_device(16) as memory:
-                memory.ipc_handle()
             for allocate in (context.alloc_host, context.alloc_shared, context.alloc_device):
                 allocate(16).close()
             with gs.CommandList.immediate(context) as commands:
@@ -59,17 +56,11 @@ def warm_gpu() -> None:
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left(warm_gpu: None) -> Iterator[None]:
-    before = _without_pools()
+    before = what_there_is()
     yield
     gc.collect()
     settle()
-    assert _without_pools() == before
-
-
-def _without_pools() -> dict[str, object]:
-    """What there is, but for the files by which the stand-in holds memory: pools keep it."""
-    found = what_there_is()
-    return found | {"files": [each for each in found["files"] if POOLED not in each]}
+    assert what_there_is() == before
 
 
 @pytest.fixture

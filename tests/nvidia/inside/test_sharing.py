@@ -15,7 +15,8 @@ import pytest
 
 import groundstate as gs
 from groundstate import ze
-from tests.nvidia.inside.conftest import POOLED, SOURCE
+from tests.conftest import STANDIN_MEMORY
+from tests.nvidia.inside.conftest import SOURCE
 
 PAGE = 2 << 20
 OPAQUE_FD = gs.ExternalMemoryType.OPAQUE_FD
@@ -92,11 +93,13 @@ def test_handle_opens_in_process_that_made_it(ctx: gs.Context, commands: gs.Comm
 
 
 def test_opened_memory_is_shared_on(ctx: gs.Context, commands: gs.CommandList) -> None:
-    with ctx.alloc_device(64) as memory, ctx.open_ipc(memory.ipc_handle()) as opened:
+    memory = ctx.alloc_device(64)
+    with ctx.open_ipc(memory.ipc_handle()) as opened:
         commands.fill(memory, 1)
         commands.synchronize()
+        memory.close()
         run(INCREASE, opened.ipc_handle())
-        assert contents(commands, memory)[:2] == b"\2\1"
+        assert contents(commands, opened)[:2] == b"\2\1"
 
 
 def test_handle_to_freed_memory_is_refused(ctx: gs.Context) -> None:
@@ -395,7 +398,7 @@ def test_image_goes_out_and_comes_in(ctx: gs.Context) -> None:
 def test_shared_memory_goes_when_it_is_closed(ctx: gs.Context) -> None:
     def held() -> int:
         links = [os.readlink(each) for each in Path("/proc/self/fd").iterdir() if each.exists()]
-        return sum(POOLED in link for link in links)
+        return sum(STANDIN_MEMORY in link for link in links)
 
     ctx.alloc_device(100).close()
     before = held()
