@@ -492,12 +492,6 @@ ze_result_t gs_command_for_lists(enum gs_function function, uint32_t count, ze_c
     return ZE_RESULT_SUCCESS;
 }
 
-/* Unified Runtime, which SYCL programs come through, creates each queue whose index is not 0 with EXPLICIT_ONLY and
- * its lists without. Such a queue takes any list, so that these programs run. */
-static bool takes_explicit_only(const gs_queue *queue) {
-    return queue->index == 0 && (queue->flags & ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY);
-}
-
 static ze_result_t check_list(const char *name, const gs_queue *queue, uint32_t which, const gs_list *list) {
     if (list->immediate)
         return gs_fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
@@ -506,11 +500,6 @@ static ze_result_t check_list(const char *name, const gs_queue *queue, uint32_t 
         return gs_fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
                        "%s: list %u was created for queue group %u, the queue for group %u", name, which,
                        list->ordinal, queue->ordinal);
-    if (takes_explicit_only(queue) && !(list->flags & ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY))
-        return gs_fail(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE,
-                       "%s: the queue was created with ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY, list %u without "
-                       "ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY",
-                       name, which);
     if (list->context != queue->context)
         return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "%s: list %u belongs to another context than the queue", name,
                        which);

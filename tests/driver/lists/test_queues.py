@@ -230,39 +230,19 @@ def test_lists_of_the_wrong_type_are_refused(bench: Bench) -> None:
     assert execute(queue, close_list(bench.list(ordinal=COPY_ORDINAL))) == wrong
 
 
-def test_explicit_only_queue_refuses_plain_list(bench: Bench) -> None:
-    explicit = bench.queue(flags=ze.ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY)
-    other = close_list(bench.list())
-    assert execute(explicit, other) == ze.ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE
-    assert "EXPLICIT_ONLY" in last_error()
-    fitting = close_list(bench.list(flags=ze.ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY))
-    assert execute(explicit, fitting) == ze.ZE_RESULT_SUCCESS
-    finish_queue(explicit)
+def test_queues_take_lists_with_and_without_explicit_only(bench: Bench) -> None:
+    """The flag is deprecated, and SYCL's runtime sets it on queues and on no list."""
+    for queue_flags in (0, ze.ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY):
+        queue = bench.queue(flags=queue_flags)
+        for flags in (0, ze.ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY):
+            assert execute(queue, close_list(bench.list(flags=flags))) == ze.ZE_RESULT_SUCCESS
+        finish_queue(queue)
 
 
-def test_explicit_only_queue_of_index_1_takes_all(bench: Bench) -> None:
-    """SYCL programs do so: their runtime sets the flag on these queues and on no list."""
-    queue = bench.queue(flags=ze.ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY, index=1)
-    assert execute(queue, close_list(bench.list())) == ze.ZE_RESULT_SUCCESS
-    finish_queue(queue)
-
-
-def test_plain_queue_takes_plain_or_explicit_list(bench: Bench) -> None:
-    queue = bench.queue()
-    for flags in (0, ze.ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY):
-        assert execute(queue, close_list(bench.list(flags=flags))) == ze.ZE_RESULT_SUCCESS
-    finish_queue(queue)
-
-
-def test_explicit_only_immediate_refuses_plain(bench: Bench) -> None:
-    append = ze.zeCommandListImmediateAppendCommandListsExp
+def test_explicit_only_immediate_takes_plain_list(bench: Bench) -> None:
     now = bench.immediate(flags=ze.ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY)
-    other = handles(close_list(bench.list()))
-    wrong = ze.ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE
-    assert append(now, 1, other, None, 0, None) == wrong
-    assert "EXPLICIT_ONLY" in last_error()
-    fitting = handles(close_list(bench.list(flags=ze.ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY)))
-    check(append(now, 1, fitting, None, 0, None))
+    plain = handles(close_list(bench.list()))
+    check(ze.zeCommandListImmediateAppendCommandListsExp(now, 1, plain, None, 0, None))
     finish(now)
 
 
