@@ -4,6 +4,8 @@ for.
 
 from __future__ import annotations
 
+import math
+
 from groundstate.compiler.codegen.arithmetic.bfloat import as_float, is_bfloat, upper_half
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.text import float_literal, overloaded
@@ -211,7 +213,7 @@ def _sides(side: _Side, signed: bool, name: str) -> tuple[str, str]:
     """Whether the rounded number lies above, and below, the integer it came from.
 
     It is turned back for that, which saturates: the first number past the largest integer counts as
-    above."""
+    above. Where that is none, as in a half, an infinity is above or below every integer."""
     text = side.text
     width = int(side.from_scalar[1:])
     kind, sign = ("fptosi", "s") if signed else ("fptoui", "u")
@@ -221,12 +223,15 @@ def _sides(side: _Side, signed: bool, name: str) -> tuple[str, str]:
     end = 2.0 ** (width - 1 if signed else width)
     truth = side.target.replace(side.scalar, "i1")
     if end > LARGEST[side.scalar]:
-        past = side.constant("i1", "false")
-    else:
-        limit = side.constant(side.scalar, float_literal(end, side.scalar))
-        past = text.emit(f"fcmp oge {side.target} {name}, {limit}")
+        end = math.inf
+    limit = side.constant(side.scalar, float_literal(end, side.scalar))
+    past = text.emit(f"fcmp oge {side.target} {name}, {limit}")
     above = text.emit(f"or {truth} {greater}, {past}")
     below = text.emit(f"icmp {sign}lt {side.source} {back}, {side.name}")
+    if signed and end == math.inf:
+        least = side.constant(side.scalar, float_literal(-end, side.scalar))
+        infinite = text.emit(f"fcmp oeq {side.target} {name}, {least}")
+        below = text.emit(f"or {truth} {below}, {infinite}")
     return above, below
 
 
