@@ -127,22 +127,8 @@ static const uint16_t channel_types[][3] = {
     [ZE_IMAGE_FORMAT_TYPE_UNORM] = {0x10D2, 0x10D3, 0},      [ZE_IMAGE_FORMAT_TYPE_SNORM] = {0x10D0, 0x10D1, 0},
     [ZE_IMAGE_FORMAT_TYPE_FLOAT] = {0, 0x10DD, 0x10DE},
 };
-enum { UNORM_SHORT_565 = 0x10D4, UNORM_INT_101010_2 = 0x10E0 };
-
-static uint32_t channel_type(const texel_layout *layout, ze_image_format_type_t type) {
-    if (layout->bits[0] == 10)
-        return type == ZE_IMAGE_FORMAT_TYPE_UNORM ? UNORM_INT_101010_2 : 0;
-    if (layout->bits[1] == 6)
-        return UNORM_SHORT_565;
-    switch (layout->bits[0]) {
-    case 8: return channel_types[type][0];
-    case 16: return channel_types[type][1];
-    case 32: return channel_types[type][2];
-    default: return 0;
-    }
-}
-
 enum { R = ZE_IMAGE_FORMAT_SWIZZLE_R, G, B, A, ZERO, ONES, X, D };
+enum { ORDER_RGB = 0x10B4, ORDER_RGBX = 0x10BC };
 
 typedef struct order {
     uint8_t swizzle[4];
@@ -152,9 +138,9 @@ typedef struct order {
 static const order orders[] = {
     {{R, G, B, A}, 0x10B5, 0x10C1},    {{B, G, R, A}, 0x10B6, 0x10C2},    {{G, B, A, R}, 0x10B7, 0x10B7},
     {{A, B, G, R}, 0x10C3, 0x10C3},    {{R, ZERO, ZERO, ONES}, 0x10B0, 0x10B0}, {{ZERO, ZERO, ZERO, A}, 0x10B1, 0x10B1},
-    {{R, G, ZERO, ONES}, 0x10B2, 0x10B2}, {{R, ZERO, ZERO, A}, 0x10B3, 0x10B3}, {{R, G, B, ONES}, 0x10B4, 0x10BF},
+    {{R, G, ZERO, ONES}, 0x10B2, 0x10B2}, {{R, ZERO, ZERO, A}, 0x10B3, 0x10B3}, {{R, G, B, ONES}, ORDER_RGB, 0x10BF},
     {{R, R, R, R}, 0x10B8, 0x10B8},    {{R, R, R, ONES}, 0x10B9, 0x10B9}, {{R, X, X, X}, 0x10BA, 0x10BA},
-    {{R, G, X, X}, 0x10BB, 0x10BB},    {{R, G, B, X}, 0x10BC, 0x10C0},    {{D, ZERO, ZERO, ZERO}, 0x10BD, 0x10BD},
+    {{R, G, X, X}, 0x10BB, 0x10BB},    {{R, G, B, X}, ORDER_RGBX, 0x10C0},    {{D, ZERO, ZERO, ZERO}, 0x10BD, 0x10BD},
     {{D, ZERO, ZERO, ONES}, 0x10BD, 0x10BD},
 };
 
@@ -175,6 +161,24 @@ static uint32_t channel_order(const uint8_t swizzle[4], uint8_t components, bool
         if (memcmp(swizzle, orders[each].swizzle, 4) == 0)
             return is_srgb ? orders[each].srgb_number : orders[each].number;
     return by_components[components];
+}
+
+enum { UNORM_SHORT_565 = 0x10D4, UNORM_SHORT_555 = 0x10D5, UNORM_INT_101010 = 0x10D6, UNORM_INT_101010_2 = 0x10E0 };
+
+/* Two formats have a number only, or another one, if nothing is in the fourth component. */
+static uint32_t channel_type(const texel_layout *layout, ze_image_format_type_t type, uint32_t order) {
+    bool is_rgb = order == ORDER_RGB || order == ORDER_RGBX;
+    if (layout->bits[0] == 10)
+        return type != ZE_IMAGE_FORMAT_TYPE_UNORM ? 0 : is_rgb ? UNORM_INT_101010 : UNORM_INT_101010_2;
+    if (layout->bits[1] == 6)
+        return UNORM_SHORT_565;
+    switch (layout->bits[0]) {
+    case 5: return is_rgb ? UNORM_SHORT_555 : 0;
+    case 8: return channel_types[type][0];
+    case 16: return channel_types[type][1];
+    case 32: return channel_types[type][2];
+    default: return 0;
+    }
 }
 
 /* --- Channels ---------------------------------------------------------------------------------------- */
@@ -242,8 +246,8 @@ bool gs_format_describe(const ze_image_format_t *format, bool is_srgb, gs_image_
     view->texel_bytes = layout->texel_bytes;
     view->kind = kind_of(layout, type);
     connect_channels(layout, swizzle, view);
-    view->channel_type = channel_type(layout, type);
     view->channel_order = channel_order(swizzle, layout->components, is_srgb);
+    view->channel_type = channel_type(layout, type, view->channel_order);
     view->is_srgb = is_srgb;
     view->samples = 1;
     return true;

@@ -154,6 +154,16 @@ def test_numbers_that_opencl_has_for_formats(bench: Bench) -> None:
     assert [type_number("32", each) for each in TYPES] == [0x10DC, 0x10D9, 0, 0, 0x10DE]
     assert type_number("5_6_5", "UNORM") == 0x10D4
     assert type_number("10_10_10_2", "UNORM") == 0x10E0
+    assert type_number("5_5_5_1", "UNORM") == 0
+
+
+@pytest.mark.parametrize(("name", "number"), [("5_5_5_1", 0x10D5), ("10_10_10_2", 0x10D6)])
+@pytest.mark.parametrize("swizzle", ["rgb1", "rgbx"])
+def test_rgb_of_four_components_has_number_of_three(
+    bench: Bench, name: str, number: int, swizzle: str
+) -> None:
+    view = view_of(image(bench, "1D", (4,), name, format_type="UNORM", swizzle=swizzle))
+    assert view.channel_type == number
 
 
 def test_kinds_of_texels(bench: Bench) -> None:
