@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from groundstate.compiler.analysis.interleaving import interleaved_addresses
+from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.program import Program
+from groundstate.compiler.target.host import host
+from groundstate.compiler.target.x86 import AVX2, AVX512
 from tests.compiler.runner import program_of, run
 
 SOURCE = """
@@ -91,3 +96,49 @@ def test_which_are_interleaved(program: Program, name: str) -> None:
 @pytest.mark.parametrize(("name", "size_bytes"), [("table", 64), ("square", 64), ("bytes", 16)])
 def test_their_memory_is_known(program: Program, name: str, size_bytes: int) -> None:
     assert program.signature(name).private_bytes == size_bytes
+
+
+# --- Some lanes write -----------------------------------------------------------------------------
+
+PARTIAL = """
+__kernel void partial(__global const int *length, __global long *out, int n) {
+    TYPE row[8];
+    int i = get_global_id(0);
+    for (int k = 0; k < 8; k++) row[k] = k + 1;
+    for (int k = 0; k < length[i]; k++)
+        for (int j = 0; j < n; j++) row[j] = row[j] * 3 + k;
+    long sum = 0;
+    for (int k = 0; k < n; k++) sum = sum * 5 + (long)row[k];
+    out[i] = sum;
+}
+"""
+TYPES = {"uchar": np.uint8, "short": np.int16, "uint": np.uint32, "float": np.float32, "long": int}
+MASKED_STORE = re.compile(r"call void @llvm\.masked\.store\.")
+
+
+@pytest.mark.parametrize("width", [1, 8, 16, None])
+@pytest.mark.parametrize("name", TYPES)
+def test_lanes_that_have_left_keep_their_elements(name: str, width: int | None) -> None:
+    source = PARTIAL.replace("TYPE", name)
+    length = np.random.default_rng(3).integers(0, 6, 64).astype(np.int32)
+    row = np.tile(np.arange(1, 9).astype(TYPES[name]), (64, 1))
+    for k in range(int(length.max())):
+        row = np.where(length[:, None] > k, (row * 3 + k).astype(TYPES[name]), row)
+    sums = np.zeros(64, np.int64)
+    for k in range(8):
+        sums = sums * 5 + row[:, k].astype(np.int64)
+    programs = [program_of(source)]
+    if host().triple.startswith("x86_64"):
+        programs.append(Program(compile_opencl(source), target=AVX2))
+    for each in programs:
+        out = np.zeros(64, np.int64)
+        run(each, "partial", (2, 1, 1), (32, 1, 1), length, out, np.int32(8), width=width)
+        assert (out == sums).all()
+
+
+@pytest.mark.parametrize(("target", "stores"), [(AVX2, False), (AVX512, True)])
+def test_elements_are_blended_without_mask_registers(target: object, stores: bool) -> None:
+    source = PARTIAL.replace("TYPE", "uint")
+    program = Program(compile_opencl(source), target=target)  # type: ignore[arg-type]
+    text = program.write("partial", (64, 1, 1), 16).text
+    assert bool(MASKED_STORE.search(text)) == stores

@@ -122,7 +122,7 @@ def _load_interleaved(emitter: Emitter, pointer: Lanes, type_: Type, element: in
             for part, offset in zip(parts, offsets(type_), strict=True)
         ]
     if type_.size == element:
-        return load(emitter, pointer, type_, element)
+        return _load_element(emitter, pointer, type_)
     return _joined(emitter, pointer, type_, element)
 
 
@@ -136,10 +136,51 @@ def _store_interleaved(
         for part, offset, each in zip(parts, offsets(type_), value, strict=True):
             _store_interleaved(emitter, _moved(emitter, pointer, offset), part, each, element)
     elif type_.size == element:
-        store(emitter, pointer, type_, value, element)
+        assert isinstance(value, Lanes)
+        _store_element(emitter, pointer, type_, value)
     else:
         assert isinstance(value, Lanes)
         _split(emitter, pointer, type_, value, element)
+
+
+def _load_element(emitter: Emitter, pointer: Lanes, type_: Type) -> Lanes:
+    """An element of each lane: of an inactive one zero, or what lies there."""
+    if _lies_there(emitter, pointer, type_):
+        return _load_whole(emitter, pointer, type_)
+    loaded = load(emitter, pointer, type_, type_.size)
+    assert isinstance(loaded, Lanes)
+    return loaded
+
+
+def _store_element(emitter: Emitter, pointer: Lanes, type_: Type, value: Lanes) -> None:
+    """Writes an element of each active lane, and to the others what they had."""
+    mask, text = emitter.mask, emitter.text
+    if _lies_there(emitter, pointer, type_):
+        before = _load_whole(emitter, pointer, type_)
+        name = text.select(mask, before.type, text.as_vector(value), before.name)
+        value, emitter.mask = Lanes(before.type, name, None), None
+    store(emitter, pointer, type_, value, type_.size)
+    emitter.mask = mask
+
+
+def _lies_there(emitter: Emitter, pointer: Lanes, type_: Type) -> bool:
+    """True if only some lanes access an element, but all could: it is one vector, at an address
+    that an active lane has. Without mask registers a blend is faster than a masked store, which
+    some CPUs take twenty cycles for, and what is read next waits for it."""
+    if emitter.context.target.has_mask_registers or emitter.mask is None:
+        return False
+    return emitter.mask == emitter.inhabited and pointer.stride == type_.size
+
+
+def _load_whole(emitter: Emitter, pointer: Lanes, type_: Type) -> Lanes:
+    """An element of all lanes, inactive ones, too. They may not have written it yet, so it is
+    frozen; and LLVM would make a masked store of a blend with what was just loaded."""
+    mask, emitter.mask = emitter.mask, None
+    loaded = load(emitter, pointer, type_, type_.size)
+    emitter.mask = mask
+    assert isinstance(loaded, Lanes)
+    name = emitter.text.emit(f"freeze {emitter.text.vector_type(loaded.type)} {loaded.name}")
+    return Lanes(loaded.type, name, None)
 
 
 def _moved(emitter: Emitter, pointer: Lanes, offset: int) -> Lanes:
@@ -154,8 +195,7 @@ def _joined(emitter: Emitter, pointer: Lanes, type_: Type, element: int) -> Lane
     wide, narrow = text.vector_type(whole), text.vector_type(f"i{8 * element}")
     joined = ""
     for offset in range(0, type_.size, element):
-        loaded = load(emitter, _moved(emitter, pointer, offset), part, element)
-        assert isinstance(loaded, Lanes)
+        loaded = _load_element(emitter, _moved(emitter, pointer, offset), part)
         bits = text.emit(f"zext {narrow} {text.as_vector(loaded)} to {wide}")
         if offset:
             shifted = text.emit(f"shl {wide} {bits}, {text.splat(whole, str(8 * offset))}")
@@ -181,4 +221,4 @@ def _split(emitter: Emitter, pointer: Lanes, type_: Type, value: Lanes, element:
             rest = text.emit(f"lshr {wide} {bits}, {text.splat(whole, str(8 * offset))}")
         name = text.emit(f"trunc {wide} {rest} to {narrow}")
         place = _moved(emitter, pointer, offset)
-        store(emitter, place, part, Lanes(f"i{8 * element}", name, None), element)
+        _store_element(emitter, place, part, Lanes(f"i{8 * element}", name, None))
