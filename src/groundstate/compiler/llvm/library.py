@@ -171,13 +171,15 @@ def run_passes(
     module: Module,
     machine: TargetMachine,
     passes: tuple[str, ...] | None,
-    vectorises: bool,
+    vectorises: bool = False,
+    packs: bool = False,
     level: int = 2,
 ) -> None:
-    """Improves a module with the passes of these names, or with LLVM's own list of a level."""
+    """Improves a module with the passes of these names, or with LLVM's own list of a level: it
+    turns loops into vectors, and packs numbers that lie side by side, if it is asked to."""
     options = call("CreatePipelineTuningOptions")
     call("PTOSetLoopVectorization", options, vectorises)
-    call("PTOSetSLPVectorization", options, False)
+    call("PTOSetSLPVectorization", options, packs)
     builder = call("CreatePassBuilder", machine.address, options)
     if passes is None:
         manager = call("buildPerModuleDefaultPipeline", builder, level)
