@@ -9,6 +9,7 @@ import pytest
 
 from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.program import Program
+from groundstate.compiler.target.host import host
 from groundstate.compiler.target.x86 import AVX2, AVX512
 from tests.compiler.runner import Local, program_of, run
 
@@ -56,8 +57,24 @@ __kernel void halved(__global const int *from, __global int *to, __local int *li
     barrier(CLK_LOCAL_MEM_FENCE);
     to[at] = line[i];
 }
+__kernel void ends(__global const int *from, __global int *to, __local int *line) {
+    int i = get_local_id(0), at = get_global_id(0), far = from[0] % 2 ? 5000 : 4000;
+    line[i] = from[at];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int step = -far; step <= far; step += far) {
+        int mine = line[i];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (i + step >= 0 && i + step < 96) line[i + step] = mine * 3;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (i >= 7) line[i - 7] = mine + i;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    to[at] = line[i];
+}
 """
-CHOICE = re.compile(r"icmp ule ptr %\w+, %local\.end")
+LOCAL_ARGUMENTS = ("shifted", "ends")
+START = re.compile(r"icmp uge ptr %\w+, %local\n")
+CHOICE = re.compile(r"getelementptr i8, ptr %local\.end, i64 -")
 
 
 def given() -> np.ndarray:
@@ -85,10 +102,31 @@ def test_neighbours_are_exchanged(width: int | None) -> None:
 @pytest.mark.parametrize(
     ("name", "looks"), [("shifted", 1), ("sorted", 1), ("inside", 0), ("halved", 0)]
 )
-@pytest.mark.parametrize("target", [AVX2, AVX512])
-def test_end_is_looked_at_only_where_a_lane_may_lie_behind(
-    name: str, looks: int, target: object
-) -> None:
-    program = Program(compile_opencl(SOURCE), target=target)  # type: ignore[arg-type]
-    text = program.write(name, (GROUP, 1, 1), 16).text
+def test_end_is_looked_at_only_where_a_lane_may_lie_behind(name: str, looks: int) -> None:
+    text = Program(compile_opencl(SOURCE), target=AVX512).write(name, (GROUP, 1, 1), 16).text
     assert len(CHOICE.findall(text)) == looks
+
+
+@pytest.mark.parametrize(("name", "looks"), [("shifted", 1), ("sorted", 2), ("inside", 1)])
+def test_blend_without_mask_registers_looks_at_both_ends(name: str, looks: int) -> None:
+    text = Program(compile_opencl(SOURCE), target=AVX2).write(name, (GROUP, 1, 1), 16).text
+    assert "call void @llvm.masked.store" not in text
+    assert len(CHOICE.findall(text)) == len(START.findall(text)) == looks
+
+
+def avx2_program() -> Program:
+    if not host().triple.startswith("x86_64"):
+        pytest.skip("another instruction set")
+    return Program(compile_opencl(SOURCE), target=AVX2)
+
+
+@pytest.mark.parametrize("name", ["shifted", "sorted", "inside", "ends"])
+def test_blends_write_active_lanes_alone(name: str) -> None:
+    start = given()
+    found, expected = np.zeros_like(start), np.zeros_like(start)
+    local = (Local(4 * GROUP),) if name in LOCAL_ARGUMENTS else ()
+    size = ((GROUPS, 1, 1), (GROUP, 1, 1))
+    run(avx2_program(), name, *size, start, found, *local, width=16)
+    run(program_of(SOURCE), name, *size, start, expected, *local, width=4)
+    assert (found == expected).all()
+    assert expected.any()

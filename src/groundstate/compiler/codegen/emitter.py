@@ -69,6 +69,9 @@ class Emitter(Values):
         """When the store that is being written goes around the cache; empty for never."""
         self.nears_guard = False
         """Whether inactive lanes of the store that is being written may lie behind local memory."""
+        self.blends = False
+        """Whether it may write to inactive lanes what they had: their memory is there, and nobody
+        else sees it."""
         self.local_places: set[tuple[Place, int]] | None = None
         """Addresses in local memory that all lanes access, once they are known."""
         self.deciding = deciding_loads(divergence)

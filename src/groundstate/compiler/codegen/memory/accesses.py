@@ -11,7 +11,8 @@ from groundstate.compiler.analysis.rows import TURNED_ROWS
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.function import components
 from groundstate.compiler.codegen.memory.layout import add_offset, load, offsets, store
-from groundstate.compiler.codegen.memory.local_ends import may_reach_guard
+from groundstate.compiler.codegen.memory.local_ends import is_local, may_reach_guard
+from groundstate.compiler.codegen.memory.masked import blends_faster
 from groundstate.compiler.codegen.memory.nontemporal import condition
 from groundstate.compiler.codegen.memory.strided import load_quads, turns_quads
 from groundstate.compiler.codegen.values import Lanes, Value
@@ -87,9 +88,12 @@ def _store(emitter: Emitter, node: Node) -> None:
         return
     align, volatile = _access(emitter, node, value.type)
     emitter.streams = "" if volatile else condition(emitter, node)
-    emitter.nears_guard = emitter.mask is not None and may_reach_guard(emitter, pointer)
+    emitter.blends = blends_faster(emitter) and is_local(pointer) and not volatile
+    emitter.nears_guard = emitter.blends or (
+        emitter.mask is not None and may_reach_guard(emitter, pointer)
+    )
     store(emitter, emitter.scalar(pointer), value.type, emitter.get(value), align, volatile)
-    emitter.streams, emitter.nears_guard = "", False
+    emitter.streams, emitter.nears_guard, emitter.blends = "", False, False
 
 
 @handles("Prefetch")
@@ -154,27 +158,20 @@ def _load_element(emitter: Emitter, pointer: Lanes, type_: Type) -> Lanes:
 
 def _store_element(emitter: Emitter, pointer: Lanes, type_: Type, value: Lanes) -> None:
     """Writes an element of each active lane, and to the others what they had."""
-    mask, text = emitter.mask, emitter.text
-    if _lies_there(emitter, pointer, type_):
-        before = _load_whole(emitter, pointer, type_)
-        name = text.select(mask, before.type, text.as_vector(value), before.name)
-        value, emitter.mask = Lanes(before.type, name, None), None
+    emitter.blends = _lies_there(emitter, pointer, type_)
     store(emitter, pointer, type_, value, type_.size)
-    emitter.mask = mask
+    emitter.blends = False
 
 
 def _lies_there(emitter: Emitter, pointer: Lanes, type_: Type) -> bool:
     """True if only some lanes access an element, but all could: it is one vector, at an address
-    that an active lane has. Without mask registers a blend is faster than a masked store, which
-    some CPUs take twenty cycles for, and what is read next waits for it."""
-    if emitter.context.target.has_mask_registers or emitter.mask is None:
-        return False
-    return emitter.mask == emitter.inhabited and pointer.stride == type_.size
+    that an active lane has."""
+    is_inhabited = emitter.mask == emitter.inhabited
+    return blends_faster(emitter) and is_inhabited and pointer.stride == type_.size
 
 
 def _load_whole(emitter: Emitter, pointer: Lanes, type_: Type) -> Lanes:
-    """An element of all lanes, inactive ones, too. They may not have written it yet, so it is
-    frozen; and LLVM would make a masked store of a blend with what was just loaded."""
+    """An element of all lanes, inactive ones, too: they may not have written it yet."""
     mask, emitter.mask = emitter.mask, None
     loaded = load(emitter, pointer, type_, type_.size)
     emitter.mask = mask

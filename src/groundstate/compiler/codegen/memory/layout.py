@@ -15,7 +15,7 @@ from groundstate.compiler.codegen.memory.copies import clear
 from groundstate.compiler.codegen.memory.exchanges import exchanged, exchanging
 from groundstate.compiler.codegen.memory.gathers import gather, readable, scatter
 from groundstate.compiler.codegen.memory.local_ends import store_before_guard
-from groundstate.compiler.codegen.memory.masked import load_masked
+from groundstate.compiler.codegen.memory.masked import load_masked, store_blended
 from groundstate.compiler.codegen.memory.nontemporal import store_masked_vector, store_vector
 from groundstate.compiler.codegen.memory.strided import (
     load_at_steps,
@@ -411,6 +411,8 @@ def _store_scalar(
                 store_vector(emitter, wide, size, name, pointer.name, align)
         elif emitter.nears_guard:
             store_before_guard(emitter, wide, name, pointer.name, align, emitter.mask)
+        elif emitter.blends:
+            store_blended(emitter, wide, name, pointer.name, align, emitter.mask)
         else:
             store_masked_vector(emitter, wide, size, name, pointer.name, align, emitter.mask)
         return

@@ -5,6 +5,10 @@ masked store lies there, the CPU finds out slowly that nothing is wrong: `if (i 
 = x;` took eleven times as long on Zen 5. So the address of the last lane is looked at, and a store
 that leads beyond the end is written lane by lane. That is not needed where all lanes are plainly
 inside: the index is small enough for the variable, or all lanes access that address at some time.
+
+Without mask registers, a blend of all lanes is faster than a masked store. The work-items of a
+group run on one thread, so nobody sees it; but all lanes have to lie inside, which is looked at
+each time.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from groundstate.compiler.analysis.places import Place, place_of
 from groundstate.compiler.codegen.control.speculation import MOSTLY
 from groundstate.compiler.codegen.emitter import Emitter
 from groundstate.compiler.codegen.memory.gathers import scatter
-from groundstate.compiler.codegen.memory.masked import store_masked
+from groundstate.compiler.codegen.memory.masked import store_blended, store_masked
 from groundstate.compiler.codegen.text import scalar_bytes
 from groundstate.compiler.ir import Node
 from groundstate.compiler.ir.addresses import chain_steps
@@ -28,7 +32,7 @@ MOST_STEPS = 8
 
 def may_reach_guard(emitter: Emitter, pointer: Node) -> bool:
     """True for addresses in local memory of which those of inactive lanes may lie behind it."""
-    if not _is_local(pointer):
+    if not is_local(pointer):
         return False
     intervals, low, high = Intervals(emitter.divergence.group_size), 0, _size(pointer)
     if place_of(pointer, intervals) in _places_of_all_lanes(emitter, intervals):
@@ -54,12 +58,13 @@ def _places_of_all_lanes(emitter: Emitter, intervals: Intervals) -> set[tuple[Pl
             for block in emitter.kernel.blocks
             if divergence.rows_are_whole and block not in divergence.divergent_blocks
             for node in block.nodes
-            if node.op in ("Load", "Store") and _is_local(node.operands[0])
+            if node.op in ("Load", "Store") and is_local(node.operands[0])
         }
     return emitter.local_places
 
 
-def _is_local(pointer: Node) -> bool:
+def is_local(pointer: Node) -> bool:
+    """True for an address in local memory."""
     return isinstance(pointer.type, Pointer) and pointer.type.storage == StorageClass.Workgroup
 
 
@@ -83,16 +88,20 @@ def _moved(chain: Node, intervals: Intervals) -> Interval | None:
 def store_before_guard(
     emitter: Emitter, wide: str, name: str, pointer: str, align: int, mask: str
 ) -> None:
-    """Writes the active lanes to local memory, which ends somewhere behind them."""
+    """Writes the active lanes to local memory, where others may lie before or behind it."""
     text = emitter.text
     stored = wide[1:-1].split(" x ")[1]
     step = scalar_bytes(stored)
-    last = text.emit(f"getelementptr i8, ptr {pointer}, i64 {step * emitter.width}")
-    inside = text.emit(f"icmp ule ptr {last}, %local.end")
+    last = text.emit(f"getelementptr i8, ptr %local.end, i64 {-step * emitter.width}")
+    inside = text.emit(f"icmp ule ptr {pointer}, {last}")
+    if emitter.blends:
+        behind_start = text.emit(f"icmp uge ptr {pointer}, %local")
+        inside = text.emit(f"and i1 {behind_start}, {inside}")
     together, apart, after = text.label("together"), text.label("apart"), text.label("stored")
     text.do(f"br i1 {inside}, label %{together}, label %{apart}, !prof {MOSTLY}")
     text.start(together)
-    store_masked(emitter, wide, name, pointer, align, mask)
+    write = store_blended if emitter.blends else store_masked
+    write(emitter, wide, name, pointer, align, mask)
     text.do(f"br label %{after}")
     text.start(apart)
     offsets = ", ".join(f"i64 {lane * step}" for lane in range(emitter.width))

@@ -59,6 +59,12 @@ def _load_allowed(emitter: Emitter, wide: str, pointer: str, align: int, mask: s
     )
 
 
+def blends_faster(emitter: Emitter) -> bool:
+    """Whether a blend is faster than a masked store, where only some lanes are active. Without mask
+    registers some CPUs take twenty cycles for the latter, and what is read next waits for it."""
+    return emitter.mask is not None and not emitter.context.target.has_mask_registers
+
+
 def store_masked(
     emitter: Emitter, wide: str, name: str, pointer: str, align: int, mask: str
 ) -> None:
@@ -71,3 +77,15 @@ def store_masked(
     emitter.text.do(
         f"call void @{function}({wide} {name}, ptr align {align} {pointer}, <{count} x i1> {mask})"
     )
+
+
+def store_blended(
+    emitter: Emitter, wide: str, name: str, pointer: str, align: int, mask: str
+) -> None:
+    """Writes the lanes that the mask allows, and to the others what they had. LLVM would make a
+    masked store of that, were it not frozen."""
+    text, bits = emitter.text, emitter.text.vector_type("i1")
+    loaded = text.emit(f"load {wide}, ptr {pointer}, align {align}")
+    before = text.emit(f"freeze {wide} {loaded}")
+    blended = text.emit(f"select {bits} {mask}, {wide} {name}, {wide} {before}")
+    text.do(f"store {wide} {blended}, ptr {pointer}, align {align}")
