@@ -98,6 +98,29 @@ def test_their_memory_is_known(program: Program, name: str, size_bytes: int) -> 
     assert program.signature(name).private_bytes == size_bytes
 
 
+MEETING = """
+__kernel void table(__global const int *in, __global int *out, int n) {
+    int a[16];
+    int i = get_global_id(0);
+    for (int k = 0; k < n; k++) a[k] = in[i * n + k];
+    MEET;
+    int s = 0;
+    for (int k = 0; k < n; k++) s += a[(k * 7) % n];
+    out[i] = s;
+}
+"""
+
+
+@pytest.mark.parametrize(("meet", "copies"), [("", 1), ("barrier(CLK_GLOBAL_MEM_FENCE)", 64 // 8)])
+def test_subgroups_use_the_same_memory_unless_they_meet(meet: str, copies: int) -> None:
+    program = program_of(MEETING.replace("MEET", meet))
+    assert program.write("table", (64, 1, 1), 8).private_bytes == copies * 8 * 64
+    given = np.random.default_rng(1).integers(0, 100, 64 * 11).astype(np.int32)
+    out = np.zeros(64, np.int32)
+    run(program, "table", (1, 1, 1), (64, 1, 1), given, out, np.int32(11), width=8)
+    assert (out == given.reshape(64, 11).sum(axis=1)).all()
+
+
 # --- Some lanes write -----------------------------------------------------------------------------
 
 PARTIAL = """

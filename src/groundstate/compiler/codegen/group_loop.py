@@ -87,7 +87,7 @@ class GroupLoop:
     saved_each: int
     """Bytes that a sub-group keeps at barriers."""
     private_each: int
-    """Bytes of a sub-group's private variables."""
+    """How far the private variables of sub-groups lie apart; 0 if they use the same memory."""
     private_bytes: int
     """Of all sub-groups."""
     shared_bytes: int

@@ -180,14 +180,17 @@ class KernelWriter:
         context = -(-flow.context_bytes // 64) * 64
         shared_bytes = cells * CELL_BYTES * self.subgroups
         self.private_bytes = -(-self.private_bytes // 64) * 64
+        following = following_barriers(self.kernel.blocks[0], flow.barrier_blocks)
+        copies = self._private_copies(len(following))
+        all_private = self.private_bytes * copies + self.context.room_bytes
         loop = GroupLoop(
             self.context,
             self.items,
             context,
-            self.private_bytes,
-            self._all_private_bytes,
+            self.private_bytes if copies > 1 else 0,
+            all_private,
             shared_bytes,
-            following := following_barriers(self.kernel.blocks[0], flow.barrier_blocks),
+            following,
             self._unrolling(len(following)),
             self.lockstep,
             self.size[self.divergence.axis] // self.width,
@@ -205,7 +208,7 @@ class KernelWriter:
         table_size = table_bytes(self.target) if self.context.privatised else 0
         return Code(
             "\n".join(lines) + "\n",
-            self._all_private_bytes,
+            all_private,
             loop.saved_bytes + shared_bytes + table_size,
             self.width,
             tuple(self.context.formats),
@@ -234,10 +237,10 @@ class KernelWriter:
         lines = len(self.text.lines) // regions * self.subgroups
         return lines <= target.most_unrolled_subgroup_lines
 
-    @property
-    def _all_private_bytes(self) -> int:
-        """Of all sub-groups, with the room for arrays of variable length behind."""
-        return self.private_bytes * self.subgroups + self.context.room_bytes
+    def _private_copies(self, regions: int) -> int:
+        """How many sub-groups have private memory of their own: one after the other uses the same,
+        which stays in the cache, unless they meet at a barrier or each has its own shadow."""
+        return self.subgroups if regions > 1 or has_shadows(self.kernel) else 1
 
     # --- step -----------------------------------------------------------------------------------
 
