@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import DTypeLike, NDArray
 
+from groundstate.compiler.opencl.frontend import compile_opencl
+from groundstate.compiler.program import Program
+from groundstate.compiler.target import Target
+from groundstate.compiler.target.x86 import AVX2, AVX512
 from tests.compiler.runner import program_of, run
 
 ITEMS, GROUP = 128, 64
@@ -67,6 +71,10 @@ VECTORS = {
     "float4": (np.float32, 4),
     "long2": (np.int64, 2),
     "double4": (np.float64, 4),
+    "float8": (np.float32, 8),
+    "int16": (np.int32, 16),
+    "double8": (np.float64, 8),
+    "ulong16": (np.uint64, 16),
 }
 
 
@@ -94,6 +102,21 @@ def test_vectors_at_addresses_of_their_own(kind: str, width: int) -> None:
     np.testing.assert_array_equal(out[:, :count], expected[:, :count])
     run(program, "all", groups, size, out, given, PLACES, width=width)
     np.testing.assert_array_equal(out[:, :count], (given + np.ones(1, dtype))[:, :count])
+
+
+@pytest.mark.parametrize("target", [AVX2, AVX512])
+@pytest.mark.parametrize(("count", "loads"), [(4, 16), (8, 32), (16, 64)])
+def test_long_vectors_are_read_four_numbers_at_a_time(
+    count: int, loads: int, target: Target
+) -> None:
+    source = f"""kernel void add(global float *out, global const float{count} *in,
+                                 global const int *at) {{
+        size_t i = get_global_id(0);
+        float{count} all = in[at[i]];
+        out[i] = all.s0 + all.s{count - 1:x};
+    }}"""
+    text = Program(compile_opencl(source), target=target).write("add", (GROUP, 1, 1), 16).text
+    assert text.count("load <4 x float>") == loads
 
 
 @pytest.mark.parametrize("width", [*WIDTHS, 32])

@@ -13,7 +13,7 @@ from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.function import components
 from groundstate.compiler.codegen.memory.copies import clear
 from groundstate.compiler.codegen.memory.exchanges import exchanged, exchanging
-from groundstate.compiler.codegen.memory.gathers import gather, readable, scatter
+from groundstate.compiler.codegen.memory.gathers import NOWHERE_BYTES, gather, readable, scatter
 from groundstate.compiler.codegen.memory.local_ends import store_before_guard
 from groundstate.compiler.codegen.memory.masked import load_masked, store_blended
 from groundstate.compiler.codegen.memory.nontemporal import store_masked_vector, store_vector
@@ -123,8 +123,8 @@ def load(
         return _load_parts(emitter, pointer, type_, align)
     if packed and pointer.stride and emitter.mask is None:
         assert isinstance(type_, Row)
-        if len(parts) == 4 and turns_quads(emitter, scalar_type(type_.element)):
-            return load_quads(emitter, pointer, scalar_type(type_.element), align)
+        if _is_quads(emitter, type_):
+            return _load_quads(emitter, pointer, type_, align)
     if packed and pointer.stride == type_.size and emitter.width > 1:
         assert isinstance(type_, Row)
         return _load_neighbours(emitter, pointer, type_, align)
@@ -134,10 +134,8 @@ def load(
             return load_words_at_steps(emitter, pointer, type_, align)
     if packed and pointer.is_vector and not volatile and emitter.width > 1:
         assert isinstance(type_, Row)
-        if len(parts) == 4 and turns_quads(emitter, scalar_type(type_.element)):
-            return load_quads(
-                emitter, readable(emitter, pointer), scalar_type(type_.element), align
-            )
+        if _is_quads(emitter, type_):
+            return _load_quads(emitter, readable(emitter, pointer), type_, align)
         if gathers_words(type_):
             return gather_words(emitter, pointer, type_, align)
     return _load_parts(emitter, pointer, type_, align)
@@ -149,6 +147,23 @@ def _load_parts(emitter: Emitter, pointer: Lanes, type_: Type, align: int) -> Va
         load(emitter, add_offset(emitter, pointer, offset), part, _align_at(align, offset, part))
         for part, offset in zip(components(type_) or (), offsets(type_), strict=True)
     ]
+
+
+def _is_quads(emitter: Emitter, type_: Row) -> bool:
+    """True for four numbers, or several times as many, that are turned in registers. Inactive lanes
+    have to find as many nowhere."""
+    if type_.size > NOWHERE_BYTES:
+        return False
+    return member_count(type_) % 4 == 0 and turns_quads(emitter, scalar_type(type_.element))
+
+
+def _load_quads(emitter: Emitter, pointer: Lanes, type_: Row, align: int) -> list[Value]:
+    """Numbers that are read four at a time."""
+    scalar, parts = scalar_type(type_.element), []
+    for offset in range(0, type_.size, 4 * type_.element.size):
+        place = add_offset(emitter, pointer, offset)
+        parts += load_quads(emitter, place, scalar, align)
+    return parts
 
 
 def _are_guessed_neighbours(pointer: Lanes, type_: Type) -> bool:

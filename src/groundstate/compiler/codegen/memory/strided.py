@@ -93,7 +93,7 @@ def _pick_fourths(emitter: Emitter, scalar: str, vectors: list[tuple[str, int]])
     return _mix(emitter, scalar, 8, mixed, "poison", (0, 4, 1, 5, 2, 6, 3, 7))
 
 
-def load_quads(emitter: Emitter, pointer: Lanes, scalar: str, align: int) -> Value:
+def load_quads(emitter: Emitter, pointer: Lanes, scalar: str, align: int) -> list[Value]:
     """Vectors of four numbers, at fixed steps or anywhere: read whole, then turned in registers."""
     lanes, turn = _turned_together(emitter, scalar), _TURNS[scalar].turn
     columns: list[list[str]] = [[], [], [], []]
