@@ -79,3 +79,11 @@ def test_reciprocals_of_all_forms_are_exact() -> None:
                 high += shifted
             assert high >> found.after == number // by, (number, by)
     assert forms == {(False, False), (True, False), (False, True)}
+
+
+@pytest.mark.parametrize(("kind", "masks"), [("ulong", 1), ("long", 0)])
+def test_rest_without_sign_is_known_to_be_small(kind: str, masks: int) -> None:
+    program = program_of(f"""__kernel void rest(__global {kind} *numbers) {{
+        size_t i = get_global_id(0); numbers[i] = numbers[i] % 1000003; }}""")
+    text = program.write("rest", (64, 1, 1), 16).text
+    assert text.count(f"splat (i64 {(1 << 20) - 1})") == masks

@@ -8,6 +8,9 @@ The quotient of x by d is the upper half of x * m, shifted by s, where m is 2 to
 over d, rounded up. That is exact for all x of n bits if m * d is larger than that power by no more
 than 2 to the power of 64 + s - n. Where m would have 65 bits, and d no factor 2 to take out before,
 its highest bit is added by hand.
+
+A rest gets a mask that changes nothing, but tells LLVM how large it is at most: what is computed
+from it may then take fewer products of words.
 """
 
 from __future__ import annotations
@@ -65,7 +68,11 @@ def divide_by_constant(text: LaneText, op: str, operands: list[Lanes]) -> str:
     if op in ("UDiv", "SDiv"):
         return quotient
     whole = text.emit(f"mul {wide} {quotient}, {text.splat('i64', operands[1].name)}")
-    return text.emit(f"sub {wide} {given}, {whole}")
+    rest = text.emit(f"sub {wide} {given}, {whole}")
+    if op in SIGNED:
+        return rest
+    most = (1 << (_size(divisor, op) - 1).bit_length()) - 1
+    return text.emit(f"and {wide} {rest}, {text.splat('i64', str(most))}")
 
 
 def _constant(operand: Lanes) -> int | None:
