@@ -40,6 +40,7 @@ from groundstate.compiler.opt.mem2reg import promote_variables
 from groundstate.compiler.opt.merge_exits import merge_exits
 from groundstate.compiler.opt.merge_loads import merge_loads
 from groundstate.compiler.opt.merge_stores import merge_stores
+from groundstate.compiler.opt.nan_extremes import nan_extremes
 from groundstate.compiler.opt.narrow import narrow_induction
 from groundstate.compiler.opt.narrow_counters import narrow_counters
 from groundstate.compiler.opt.narrow_exits import narrow_exits
@@ -91,6 +92,7 @@ VECTOR_LOWERING = (
     *LOWERING,
     Pass("sink-common", sink_common, keeps=(CFG,), is_optional=True),
     Pass("thread-comparisons", thread_comparisons, keeps=(CFG,), is_optional=True),
+    Pass("nan-extremes", nan_extremes, keeps=(CFG,), is_optional=True),
     Pass("narrow-exits", narrow_exits, keeps=(CFG,), is_optional=True),
     Pass("narrow-induction", narrow_induction, keeps=(CFG,), is_optional=True),
     Pass("trust-indices", trust_indices, keeps=(CFG,), is_optional=True),

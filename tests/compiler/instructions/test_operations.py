@@ -143,6 +143,7 @@ ELSEWHERE = {
         "opt/merge_exits.py",  # which of two exits it was
         "opt/if_convert.py",  # in the place of phis
         *("step/parts.py", "step/compiled.py"),  # of composites, and of truth values
+        "opt/nan_extremes.py",  # the larger of two numbers, or NaN
     },
 }
 """Files that name an operation besides its row and its writer: how constants that are addresses

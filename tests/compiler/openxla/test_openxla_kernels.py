@@ -40,6 +40,19 @@ def test_rows_are_added_up() -> None:
     assert sums[8] == 0
 
 
+def test_largest_of_columns_keeps_nans_and_signs_of_zeros() -> None:
+    """A group has 64 columns. Of two equal numbers the first stays, as in `first >= second`."""
+    matrix, largest = numbers(2048, 2048), np.zeros(2048, np.float32)
+    matrix[:, 1], matrix[:, 2] = -0.0, -1.0
+    matrix[5, 0] = np.nan
+    matrix[::2, 2] = np.where(np.arange(1024) < 512, -0.0, 0.0)
+    launch("column_maxima", 1, 1024, matrix, largest)
+    np.testing.assert_array_equal(largest[:64], matrix.max(0)[:64])
+    assert largest.view(np.uint32)[0] == 0x7FC00000
+    assert np.signbit(largest[1:3]).all()
+    assert not largest[64:].any()
+
+
 def test_rows_are_multiplied_by_a_vector() -> None:
     matrix, sums = numbers(8, 2048), np.zeros(9, np.float32)
     launch("row_products", 4, 256, matrix, sums)
