@@ -366,5 +366,7 @@ def _write_tiles(program: Program, name: str, usual: Divergence, tiles: Tiles) -
         tiles.vectors,
         fast.lockstep,
         tiles.has_whole_vectors,
+        tiles.block,
+        tiles.stride,
     )
     return tiled_code(loop, fast, edge, item, shape_of(usual.variant))

@@ -10,6 +10,7 @@ from groundstate.compiler.analysis.index_digits import (
     Digit,
     Digits,
     IndexDigits,
+    Part,
 )
 from groundstate.compiler.ir.parser import parse_kernel
 
@@ -17,11 +18,14 @@ SAMPLE = [*range(3000), *range(54321, MOST_ITEMS, 7654321), MOST_ITEMS - 1]
 
 
 def value(digits: Digits, number: int) -> int:
-    terms = (
-        factor * (number // each.place % (each.extent or MOST_ITEMS))
-        for each, factor in digits.terms
-    )
-    return digits.constant + sum(terms)
+    return digits.constant + sum(factor * of(term, number) for term, factor in digits.terms)
+
+
+def of(term: Digit | Part, number: int) -> int:
+    if isinstance(term, Digit):
+        return number // term.place % (term.extent or MOST_ITEMS)
+    inner = value(term.of, number)
+    return inner // term.by if term.op == "UDiv" else inner % term.by
 
 
 def one(place: int, extent: int, factor: int = 1) -> Digits:
@@ -54,12 +58,49 @@ def test_what_is_subtracted_is_gone() -> None:
     assert ITEM.plus(one(384, 0, -384)) == one(1, 384)
 
 
-def test_digits_that_do_not_fit_are_not_divided() -> None:
-    assert one(1, 100).divided(30) is None
-    assert one(1, 0, 3).divided(7) is None
+@pytest.mark.parametrize(("digits", "divisor"), [(one(1, 100), 30), (one(1, 0, 3), 7)])
+def test_digits_that_do_not_fit_have_quotients_and_rests(digits: Digits, divisor: int) -> None:
+    parts = digits.times(1).plus(Digits((), 5)).divided(divisor)
+    assert parts is not None
+    for number in SAMPLE:
+        expected = divmod(value(digits, number) + 5, divisor)
+        assert tuple(value(each, number) for each in parts) == expected
+
+
+def test_large_and_negative_numbers_are_not_divided() -> None:
+    assert one(1, 0, 7).divided(3) is None
+    assert one(1, 100, -1).divided(30) is None
     assert ITEM.divided(0) is None
-    assert ITEM.times(2).divided(4) is None, "it may wrap"
-    assert ITEM.plus(Digits((), -1)).divided(4) is None, "it may be negative"
+
+
+FIRST = Digit(35, 32)
+
+
+def numbered(number: int) -> int:
+    """What a number is when that digit comes first."""
+    block, inside = divmod(number, FIRST.place * FIRST.extent)
+    high, low = divmod(inside, FIRST.place)
+    return block * FIRST.place * FIRST.extent + low * FIRST.extent + high
+
+
+def sums_of_channels() -> list[Digits]:
+    twice = ITEM.times(2)
+    quotient, rest = twice.divided(7) or (ITEM, ITEM)
+    (_, row) = quotient.divided(10) or (ITEM, ITEM)
+    return [ITEM, one(1, 35), one(1, 5), one(5, 7), one(35, 32, 9), one(35, 8), rest, row]
+
+
+@pytest.mark.parametrize("digits", sums_of_channels())
+def test_digit_comes_first(digits: Digits) -> None:
+    moved = digits.with_first(FIRST)
+    assert moved is not None
+    for number in SAMPLE:
+        assert value(moved, numbered(number)) == value(digits, number)
+
+
+@pytest.mark.parametrize("digits", [one(1, 10), one(7, 4), one(70, 4), one(35, 48), one(560, 4)])
+def test_digits_that_go_over_ends_have_no_other_order(digits: Digits) -> None:
+    assert digits.with_first(FIRST) is None
 
 
 KERNEL = """

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from groundstate.compiler import pipeline
+from groundstate.compiler.analysis.index_digits import Digit
 from groundstate.compiler.codegen import tile_loop
 from groundstate.compiler.opencl.frontend import compile_opencl
 from groundstate.compiler.program import Program
@@ -22,6 +23,8 @@ Floats = NDArray[np.float32]
 GROUP = 128
 DEPTH = 7
 ROWS = 29
+PLACES, CHANNELS, IMAGES = 35, 32, 243
+"""Of images with channels before rows: a work-item has every other place of one."""
 
 SOURCE = f"""
 #define ITEM ((uint)get_group_id(0) * {GROUP} + (uint)get_local_id(0))
@@ -82,6 +85,20 @@ __kernel void of_images(__global const float *a, __global const float *b, __glob
             sum += a[(image * 6 + row) * {DEPTH} + k] * b[k * 16 + i % 16];
     c[i] += sum;
 }}
+#define OF_CHANNELS(name, last)                                                              \\
+__kernel void name(__global const float *a, __global const float *b, __global float *c) {{   \\
+    uint i = ITEM, column = i * 2 % 7, row = i * 2 / 7 % 10;                                 \\
+    uint channel = i / {PLACES} % {CHANNELS}, image = i / ({PLACES} * {CHANNELS});           \\
+    if (last && i >= last) return;                                                           \\
+    float sum = 0;                                                                           \\
+    for (uint k = 0; k < {DEPTH}; k++)                                                       \\
+        if (row + k >= 3 && row + k < 12)                                                    \\
+            sum += a[(image * 10 + row) * 7 + column + k] * b[channel * {DEPTH} + k];        \\
+    c[i] += sum;                                                                             \\
+}}
+OF_CHANNELS(of_channels, 0)
+OF_CHANNELS(of_whole_images, 240 * {PLACES * CHANNELS})
+OF_CHANNELS(of_parts_of_images, 240 * {PLACES * CHANNELS} + 77)
 __kernel void elsewhere(__global const float *a, __global const float *b, __global float *c) {{
     uint i = ITEM;
     float sum = get_num_groups(0);
@@ -225,6 +242,27 @@ def test_rows_of_several_images_run_together(program: Program) -> None:
         run(program, "of_images", groups, (GROUP, 1, 1), left, right, sums, width=width)
         results.append(sums)
     assert np.array_equal(results[0], results[1])
+
+
+@pytest.mark.parametrize("step", [1, 3, 1000])
+@pytest.mark.parametrize("name", ["of_channels", "of_whole_images", "of_parts_of_images"])
+def test_lanes_lie_along_channels_where_they_come_before_rows(
+    program: Program, name: str, step: int
+) -> None:
+    """Channels share the places where they branch. The last image is only partly there."""
+    found = tiles(program, name)
+    assert found is not None
+    assert found.range.first == Digit(PLACES, CHANNELS)
+    assert found.rows > 1
+    items = -(-IMAGES * PLACES * CHANNELS // GROUP) * GROUP
+    chance = np.random.default_rng(items)
+    sizes = (IMAGES + 2) * 70, CHANNELS * DEPTH, items
+    images, filters, sums = (chance.standard_normal(each).astype(np.float32) for each in sizes)
+    expected, groups = sums.copy(), items // GROUP
+    given = images, filters
+    run(program, name, (groups, 1, 1), (GROUP, 1, 1), *given, expected, width=1)
+    run_in_ranges(program, name, [*range(step, groups, step), groups], *given, sums)
+    assert np.array_equal(sums, expected)
 
 
 @pytest.mark.parametrize("name", ["counting", "meeting", "watching", "elsewhere"])

@@ -43,7 +43,24 @@ class Cost(NamedTuple):
     one_by_one: float
 
 
-def estimate(divergence: Divergence, takes_products: bool = True) -> Cost:
+class Shared(NamedTuple):
+    """What several vectors that run together compute once."""
+
+    vectors: int = 1
+    differing: Container[Node] = ()
+    """What each of them computes."""
+
+    def share(self, node: Node) -> float:
+        """Which part of a node's cost is that of one vector."""
+        return 1 if node in self.differing else 1 / self.vectors
+
+
+NOTHING_SHARED = Shared()
+
+
+def estimate(
+    divergence: Divergence, takes_products: bool = True, shared: Shared = NOTHING_SHARED
+) -> Cost:
     """What a kernel costs in either way. Strides that the program gives are taken to be 1, or to be
     the lengths of rows."""
     blocks: dict[Loop | None, list[Block]] = {}
@@ -54,7 +71,7 @@ def estimate(divergence: Divergence, takes_products: bool = True) -> Cost:
     together = speculated_nodes(divergence.kernel, divergence, takes_products)
     for loop, inside in blocks.items():
         times = _iterations(loop, divergence.target)
-        vector += times * _as_vector(divergence, together, loop, inside)
+        vector += times * _as_vector(divergence, together, loop, inside, shared)
         scalar += times * _one_by_one(divergence, loop, inside)
     return Cost(vector, scalar)
 
@@ -89,13 +106,20 @@ def _iterations(loop: Loop | None, target: Target) -> int:
 
 
 def _as_vector(
-    divergence: Divergence, together: Container[Node], loop: Loop | None, blocks: list[Block]
+    divergence: Divergence,
+    together: Container[Node],
+    loop: Loop | None,
+    blocks: list[Block],
+    shared: Shared,
 ) -> float:
     """As a vector; what is accessed at some addresses lies together, most likely."""
     target = divergence.target
     cycles = 0.0
     for block in blocks:
-        cycles += sum(_vector_cycles(divergence, together, node, block) for node in block.nodes)
+        cycles += sum(
+            _vector_cycles(divergence, together, node, block) * shared.share(node)
+            for node in block.nodes
+        )
         cycles += target.divergent_branch_cycles * (block in divergence.divergent_branches)
     while loop is not None:
         if loop in divergence.divergent_loops:

@@ -14,18 +14,22 @@ at zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeAlias
 
 from groundstate.compiler.ir import Kernel, Node, constant_int
 from groundstate.compiler.spirv.types import Int
 
-MOST_ITEMS = 1 << 31
-"""In a launch: so no number of a work-item is negative, as one of 32 bits."""
+MOST_ITEMS = 1 << 29
+"""In a launch: so four times the number of a work-item is not negative, as one of 32 bits."""
+TOO_LARGE = 1 << 31
+"""For a number of 32 bits that may have a sign."""
 SHORTEST = 32
 WIDTHS = (SHORTEST, 64)
 MOST_TERMS = 8
 """Of a sum that is worth following."""
+MOST_PARTS = 3
+"""Of sums inside of each other."""
 
 
 class Digit(NamedTuple):
@@ -48,11 +52,38 @@ class Digit(NamedTuple):
         return Digit(self.place, extent), Digit(self.place * extent, self.extent // extent)
 
 
+class Part(NamedTuple):
+    """The quotient or the rest of a sum, where it is no sum of digits itself."""
+
+    op: str
+    """UDiv or UMod."""
+    of: Digits
+    by: int
+
+    @property
+    def largest(self) -> int:
+        """The highest value that it could have."""
+        return (
+            self.of.highest // self.by if self.op == "UDiv" else min(self.of.highest, self.by - 1)
+        )
+
+
+Term: TypeAlias = "Digit | Part"
+
+
 class Digits(NamedTuple):
     """A sum of digits, each times a factor, and of a constant."""
 
-    terms: tuple[tuple[Digit, int], ...]
+    terms: tuple[tuple[Term, int], ...]
     constant: int = 0
+
+    def digits(self) -> Iterator[Digit]:
+        """All digits in it."""
+        for term, _ in self.terms:
+            if isinstance(term, Digit):
+                yield term
+            else:
+                yield from term.of.digits()
 
     @property
     def lowest(self) -> int:
@@ -67,7 +98,7 @@ class Digits(NamedTuple):
     @property
     def is_exact(self) -> bool:
         """Whether 32 bits hold its value, with a sign or without one."""
-        return self.lowest >= 0 and self.highest < MOST_ITEMS
+        return self.lowest >= 0 and self.highest < TOO_LARGE
 
     def times(self, factor: int) -> Digits:
         """The sum, multiplied."""
@@ -75,45 +106,102 @@ class Digits(NamedTuple):
 
     def plus(self, other: Digits) -> Digits:
         """The sum of both."""
-        terms = dict(self.terms)
+        terms: dict[Term, int] = dict(self.terms)
         for digit, factor in other.terms:
             terms[digit] = terms.get(digit, 0) + factor
         return _sum(terms, self.constant + other.constant)
 
     def divided(self, divisor: int) -> tuple[Digits, Digits] | None:
         """The quotient and the rest, if both are sums of digits."""
-        return self._parts(divisor) if divisor > 0 and self.is_exact else None
+        return self.parts(divisor) if divisor > 0 and self.is_exact else None
+
+    def with_first(self, first: Digit) -> Digits | None:
+        """The same of numbers in another order, in which a digit goes up from one to the next, and
+        what is below it in their places comes behind it; None if a digit goes over one's end."""
+        moved: dict[Term, int] = {}
+        rest = Digits((), self.constant)
+        for term, factor in self.terms:
+            if isinstance(term, Part):
+                inner = term.of.with_first(first)
+                parts = inner and inner.parts(term.by)
+                if parts is None:
+                    return None
+                rest = rest.plus(parts[term.op == "UMod"].times(factor))
+                continue
+            for part, by in _cut(term, factor, (first.place, first.place * first.extent)):
+                place = _place_with_first(part, first)
+                if not place:
+                    return None
+                part = part._replace(place=place)
+                moved[part] = moved.get(part, 0) + by
+        return _sum(moved, 0).plus(rest)
 
     def low_bits(self, count: int) -> Digits | None:
         """So many of the low bits. They are right even if the sum does not fit into a word."""
-        parts = self._parts(1 << count) if self.lowest >= 0 else None
+        parts = self.parts(1 << count) if self.lowest >= 0 else None
         return parts and parts[1]
 
-    def _parts(self, divisor: int) -> tuple[Digits, Digits] | None:
-        high: dict[Digit, int] = {}
-        low: dict[Digit, int] = {}
-        for digit, factor in self.terms:
+    def parts(self, divisor: int) -> tuple[Digits, Digits] | None:
+        """The quotient and the rest of a number that does not wrap and has no sign."""
+        high: dict[Term, int] = {}
+        low: dict[Term, int] = {}
+        for term, factor in self.terms:
             extent = divisor // factor if factor > 0 and divisor % factor == 0 else 0
+            is_cut = isinstance(term, Digit) and extent and term.largest >= extent
+            parts = term.parts(extent) if isinstance(term, Digit) and is_cut else None
             if factor % divisor == 0:
-                high[digit] = factor // divisor
-            elif extent and digit.largest >= extent:
-                parts = digit.parts(extent)
-                if parts is None:
-                    return None
+                high[term] = factor // divisor
+            elif parts is not None:
                 low[parts[0]], high[parts[1]] = factor, 1
             else:
-                low[digit] = factor
+                low[term] = factor
         quotient, constant = divmod(self.constant, divisor)
         rest = _sum(low, constant)
-        if rest.lowest < 0 or rest.highest >= divisor:
+        if rest.lowest < 0:
             return None
+        if rest.highest >= divisor:
+            if not rest.is_exact or rest.depth >= MOST_PARTS:
+                return None
+            high[Part("UDiv", rest, divisor)] = 1
+            rest = Digits(((Part("UMod", rest, divisor), 1),))
         return _sum(high, quotient), rest
 
+    @property
+    def depth(self) -> int:
+        """How many quotients and rests there are inside of each other."""
+        return max(
+            (1 + each.of.depth for each, _ in self.terms if isinstance(each, Part)), default=0
+        )
 
-def _sum(terms: dict[Digit, int], constant: int) -> Digits:
+
+def _place_with_first(digit: Digit, first: Digit) -> int:
+    """The place of a digit where another one comes first; 0: it is no digit there."""
+    place, extent = digit
+    block = first.place * first.extent
+    if place % block == 0:
+        return place
+    if place == first.place:
+        return 1 if extent and first.extent % extent == 0 else 0
+    return place * first.extent if extent and first.place % (place * extent) == 0 else 0
+
+
+def _cut(digit: Digit, factor: int, places: tuple[int, ...]) -> list[tuple[Digit, int]]:
+    """A digit times a factor, taken apart at some places if it goes on there."""
+    for place in places:
+        extent, rest = divmod(place, digit.place)
+        parts = digit.parts(extent) if extent > 1 and not rest else None
+        if parts is not None and parts[1].extent != 1:
+            low, high = parts
+            return [(low, factor), *_cut(high, factor * extent, places)]
+    return [(digit, factor)]
+
+
+def _sum(terms: dict[Term, int], constant: int) -> Digits:
     """A sum, with digits of the same place in the same pieces, and as few as possible."""
-    terms = _merged(_aligned(terms))
-    return Digits(tuple(sorted(terms.items())), constant)
+    digits = {each: factor for each, factor in terms.items() if isinstance(each, Digit)}
+    parts = [(each, factor) for each, factor in terms.items() if isinstance(each, Part) and factor]
+    pieces = sorted(_merged(_aligned(digits)).items())
+    return Digits((*pieces, *sorted(parts, key=repr)), constant)
 
 
 def _aligned(terms: dict[Digit, int]) -> dict[Digit, int]:
@@ -260,7 +348,9 @@ def _masked(one: Digits, mask: Digits) -> Digits | None:
     if above & (above - 1):
         return None
     low = one.low_bits(above.bit_length() - 1) if mask.constant > 0 else one
-    parts = low and low.divided(lowest)
+    if low is None or low.lowest < 0 or low.highest >= 1 << SHORTEST:
+        return None
+    parts = low.parts(lowest)
     return parts and parts[0].times(lowest)
 
 

@@ -87,9 +87,10 @@ def _together(
         return None
     target = divergence.target
     several = differing - _added_products(divergence.kernel) if is_tile else differing
+    waiting = _gathered(divergence) - differing if is_tile else set()
     registers = target.vector_registers - (_turned_registers(divergence) if is_tile else 0)
     for together in target.rows_of_tile if is_tile else target.rows_together:
-        copies = dict.fromkeys(several, together)
+        copies = {**dict.fromkeys(several, together), **dict.fromkeys(waiting, 0)}
         if vectors % together == 0 and register_pressure(divergence, copies) <= registers:
             return Lockstep(together, along_row)
     return None
@@ -172,6 +173,22 @@ def _added_products(kernel: Kernel) -> set[Node]:
         for node in kernel.nodes()
         if node.op == "FMul" and [each.op for each in users[node]] in (["FAdd"], ["FSub"])
     }
+
+
+def _gathered(divergence: Divergence) -> set[Node]:
+    """What lanes load from places of their own. Where all rows need it, it may as well wait in
+    memory: to read it back takes much less."""
+    found: set[Node] = set()
+    for block in divergence.kernel.blocks:
+        for node in block.nodes:
+            if node.op == "Load":
+                stride = divergence.stride_at(node.operands[0], block)
+                is_gathered = stride not in (0, node.type.size)
+            else:
+                is_gathered = node.op == "CompositeExtract" and node.operands[0] in found
+            if is_gathered:
+                found.add(node)
+    return found
 
 
 def _turned_registers(divergence: Divergence) -> int:

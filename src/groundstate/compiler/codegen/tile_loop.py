@@ -75,6 +75,10 @@ class TileLoop:
     lockstep: Lockstep
     has_whole_vectors: bool
     """Whether no row ends inside of a vector."""
+    block: int = 1
+    """So many work-items, of which the last ones are not a whole block, may have an order of their
+    own: those of a row are `stride` apart."""
+    stride: int = 1
 
     def lines(self) -> list[str]:
         """The function."""
@@ -124,7 +128,9 @@ class TileLoop:
             "  %end.part = mul i64 %end, %tiles",
             "  %t.first = udiv i64 %first.part, %cx",
             "  %t.end = udiv i64 %end.part, %cx",
-            f"  %inside = call i64 @llvm.umin.i64(i64 %total, i64 {self.limit})",
+            f"  %below.limit = call i64 @llvm.umin.i64(i64 %total, i64 {self.limit})",
+            f"  %in.block = urem i64 %below.limit, {self.block}",
+            "  %inside = sub i64 %below.limit, %in.block",
             "  br label %tiles.next",
             "tiles.next:",
             "  %t = phi i64 [ %t.first, %matrix ], [ %t.more, %tile.end ]",
@@ -248,11 +254,27 @@ class TileLoop:
             "  %i.goes = icmp ult i64 %i, %i.end",
             "  br i1 %i.goes, label %item.next, label %row.end",
             "item.next:",
-            f"  %i.group = udiv i64 %i, {self.items}",
-            f"  %i.local = urem i64 %i, {self.items}",
+            *self._number_lines(),
+            f"  %i.group = udiv i64 %i.number, {self.items}",
+            f"  %i.local = urem i64 %i.number, {self.items}",
             self._call(ITEM, "%i.group, i64 0, i64 0, i64 %i.local", ".of.row"),
             "  %i.more = add i64 %i, 1",
             "  br label %items",
+        ]
+
+    def _number_lines(self) -> list[str]:
+        """The number of a work-item in the launch. In a block, what counts up from row to row
+        comes first there, and the column counts up by the stride."""
+        return [
+            f"  %i.in.block = urem i64 %i, {self.block}",
+            "  %i.block = sub i64 %i, %i.in.block",
+            f"  %i.column = urem i64 %i.in.block, {self.block // self.stride}",
+            f"  %i.row = udiv i64 %i.in.block, {self.block // self.stride}",
+            f"  %i.to.column = mul i64 %i.column, {self.stride}",
+            "  %i.to.item = add i64 %i.to.column, %i.row",
+            "  %i.item = add i64 %i.block, %i.to.item",
+            "  %i.is.moved = icmp ult i64 %i, %inside",
+            "  %i.number = select i1 %i.is.moved, i64 %i.item, i64 %i",
         ]
 
     def _group_lines(self) -> list[str]:

@@ -16,7 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from groundstate.compiler.analysis.index_digits import ITEM, Digit, Digits, IndexDigits
+from groundstate.compiler.analysis.index_digits import (
+    ITEM,
+    Digit,
+    Digits,
+    IndexDigits,
+    Part,
+    Term,
+)
 from groundstate.compiler.ir import Block, Kernel, Node, constant_int, constant_node
 from groundstate.compiler.opt.simplify import known_value
 from groundstate.compiler.spirv.constants import Constant
@@ -49,13 +56,16 @@ class Bound(NamedTuple):
 class RangeInRows:
     """The rows and columns that a kernel divides its range into, for groups of so many items."""
 
-    def __init__(self, kernel: Kernel, items: int) -> None:
+    def __init__(self, kernel: Kernel, items: int, first: Digit | None = None) -> None:
         self.kernel = kernel
         self.digits = IndexDigits(kernel, items)
         self.users = kernel.users()
         self.numbers = [node for node in self.digits.known if self._is_wanted(node)]
         """The sums of digits that others compute with."""
-        self._terms = {digit for node in self.numbers for digit, _ in self.digits.known[node].terms}
+        self.first = first
+        """The digit that rows go along, if that is not the lowest one."""
+        self._written = self._find_written()
+        self._terms = {digit for sum_ in self._written.values() for digit in sum_.digits()}
         self.columns = self._find_columns()
         """In a row; 0: there are no rows."""
         self.limit = self._find_limit()
@@ -67,6 +77,20 @@ class RangeInRows:
         if any(each not in self.digits.known for each in self.users[node]):
             return True
         return any(block.condition is node for block in self.kernel.blocks)
+
+    @property
+    def higher_digits(self) -> list[Digit]:
+        """Those that are not the lowest one."""
+        return sorted(each for each in self._terms if each.place > 1)
+
+    def _find_written(self) -> dict[Node, Digits]:
+        """The numbers as sums of digits in the order that rows have; none if one is no such sum."""
+        first, known = self.first, self.digits.known
+        if first is None:
+            return {node: known[node] for node in self.numbers}
+        moved = {node: known[node].with_first(first) for node in self.numbers}
+        found = {node: digits for node, digits in moved.items() if digits is not None}
+        return found if len(found) == len(moved) else {}
 
     def _find_columns(self) -> int:
         """The shortest row, if all others consist of such rows, and there is no other number."""
@@ -155,7 +179,7 @@ class RangeInRows:
             if bound is not None:
                 others[twin] = Node("Constant", Bool(), literals=(Constant(Bool(), bound.holds),))
         for node in self.numbers:
-            others[copies[node]] = _in_place(copies[node], self.digits.known[node], ids)
+            others[copies[node]] = _in_place(copies[node], self._written[node], ids)
         return copy, ids, others
 
 
@@ -229,16 +253,18 @@ class _Ids:
     def _written(self, digits: Digits, width: int) -> Node:
         parts = [
             self._by("IMul", value, by)
-            for digit, factor in digits.terms
-            for value, by in self._parts(digit, factor, width)
+            for term, factor in digits.terms
+            for value, by in self._parts(term, factor, width)
         ]
         total = parts[0]
         for part in parts[1:]:
             total = self._add(Node("IAdd", part.type, [total, part]))
         return total
 
-    def _parts(self, digit: Digit, factor: int, width: int) -> list[tuple[Node, int]]:
-        """The ids in a digit, with their factors."""
+    def _parts(self, digit: Term, factor: int, width: int) -> list[tuple[Node, int]]:
+        """The ids in a digit, with their factors; or a quotient or rest of a sum."""
+        if isinstance(digit, Part):
+            return [(self._once((digit, width), lambda: self._part(digit, width)), factor)]
         place, extent = digit
         if place == 1:
             above = Digit(self.columns, extent // self.columns)
@@ -252,6 +278,14 @@ class _Ids:
             return [*below, *self._parts(above, factor * between, width)]
         value = self._once((digit, width), lambda: self._digit(digit, width))
         return [(value, factor)]
+
+    def _part(self, part: Part, width: int) -> Node:
+        value = self.sum(part.of._replace(constant=0), width)
+        if part.of.constant:
+            value = self._add(
+                Node("IAdd", value.type, [value, constant_node(value.type, part.of.constant)])
+            )
+        return self._by(part.op, value, part.by)
 
     def _digit(self, digit: Digit, width: int) -> Node:
         place, extent = digit

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from groundstate.compiler.analysis import facts
 from groundstate.compiler.analysis.cfg import CFG
-from groundstate.compiler.analysis.cost import estimate
+from groundstate.compiler.analysis.cost import Shared, estimate
 from groundstate.compiler.analysis.divergence import Divergence
+from groundstate.compiler.analysis.index_digits import Digit
 from groundstate.compiler.analysis.rows import differing_values, is_plain, rows_together
 from groundstate.compiler.ir import Kernel
 from groundstate.compiler.ir.passes import GroupSize, Variant
@@ -25,6 +26,9 @@ LEAST_LOADS = 12
 LARGE = 2
 """How many times as large a kernel may be as others whose vectors fill several registers: products
 gain most from that, and the rest of a tile's code is the same for all of them."""
+
+LARGEST_BLOCK = 1 << 24
+"""Work-items among which the lanes of a vector are picked."""
 
 
 class Tiles(NamedTuple):
@@ -49,6 +53,17 @@ class Tiles(NamedTuple):
         """Whether no row ends inside of a vector."""
         return self.range.columns % self.lanes == 0
 
+    @property
+    def block(self) -> int:
+        """The work-items among which those of a row are picked."""
+        first = self.range.first
+        return first.place * first.extent if first else 1
+
+    @property
+    def stride(self) -> int:
+        """How far the work-items of a row are apart."""
+        return self.range.first.place if self.range.first else 1
+
     def values(self, target: Target, rows: int | None = None) -> Divergence:
         """The values of the kernel for a tile, or one of fewer rows."""
         columns, all_rows, _ = self.group_size
@@ -71,6 +86,43 @@ def tiles_of(usual: Divergence) -> Tiles | None:
     if target.lanes == 1 or others != [1, 1] or items == 1 or not _has_work(kernel):
         return None
     in_rows = RangeInRows(kernel, items)
+    usual_cost = estimate(usual).as_vector / usual.width
+    found = _along_lowest(in_rows, usual_cost, usual)
+    if found is not None and found.rows > 1 and found.lanes >= target.lanes:
+        return found
+    if found is not None:
+        usual_cost = _cost(found, target)
+    for first in _firsts(in_rows, target):
+        turned = RangeInRows(kernel, items, first)
+        whole = turned.columns and turned.columns % target.lanes == 0
+        tiles = _of_rows(turned, target.lanes, target) if whole else None
+        if tiles is not None:
+            cost = _cost(tiles, target)
+            if cost * target.clearly_faster < usual_cost:
+                found, usual_cost = tiles, cost
+    return found
+
+
+def _firsts(in_rows: RangeInRows, target: Target) -> list[Digit]:
+    """The digits that lanes may lie along besides the lowest one: those that fill vectors."""
+    found = []
+    for place, extent in in_rows.higher_digits:
+        if extent % target.lanes == 0 and place * (extent or target.lanes) <= LARGEST_BLOCK:
+            found.append(Digit(place, extent or target.lanes))
+    return found
+
+
+def _cost(tiles: Tiles, target: Target) -> float:
+    """Of a work-item, in cycles."""
+    values = tiles.values(target)
+    lockstep = rows_together(values, True)
+    shared = Shared(lockstep.vectors, differing_values(values, lockstep.along_row))
+    return estimate(values, shared=shared).as_vector / tiles.lanes
+
+
+def _along_lowest(in_rows: RangeInRows, usual_cost: float, usual: Divergence) -> Tiles | None:
+    """Tiles whose rows go along the lowest digit, or None."""
+    kernel, target = usual.kernel, usual.target
     is_large = sum(1 for _ in kernel.nodes()) > LARGE * target.large_kernel
     lanes = _lanes(in_rows.columns, 1 if is_large else target.vectors_per_value, target)
     if not lanes:
@@ -84,7 +136,7 @@ def tiles_of(usual: Divergence) -> Tiles | None:
     vectors = max(each for each in (*target.rows_together, 1) if whole % each == 0)
     tiles = Tiles(in_rows, lanes, 1, vectors, in_rows.columns)
     cost = estimate(tiles.values(target)).as_vector / lanes
-    return tiles if cost * target.clearly_faster < estimate(usual).as_vector / usual.width else None
+    return tiles if cost * target.clearly_faster < usual_cost else None
 
 
 def _has_work(kernel: Kernel) -> bool:
