@@ -431,7 +431,10 @@ def _store_scalar(
         else:
             store_masked_vector(emitter, wide, size, name, pointer.name, align, emitter.mask)
         return
-    if pointer.stride and emitter.mask is None and not volatile:
+    if pointer.stride == 0 and not volatile and emitter.mask in (None, emitter.inhabited):
+        last = text.emit(f"extractelement {wide} {name}, {_last_lane(emitter)}")
+        text.do(f"store {stored} {last}, ptr {pointer.name}, align {align}")
+    elif pointer.stride and emitter.mask is None and not volatile:
         store_at_steps(emitter, pointer, stored, name, align)
     else:
         scatter(emitter, stored, name, text.as_vector(pointer), align)
@@ -448,6 +451,18 @@ def _store_words(
     names = [emitter.text.as_vector(each) for each in value if isinstance(each, Lanes)]
     write(emitter, pointer, scalar, names, align)
     return True
+
+
+def _last_lane(emitter: Emitter) -> str:
+    """The last active lane, as an index: what it stores is what stays, if all store to one place.
+    The mask has one for certain."""
+    text, highest = emitter.text, emitter.width - 1
+    if emitter.mask is None:
+        return f"i64 {highest}"
+    bits = f"i{emitter.width}"
+    mask = text.emit(f"bitcast {text.vector_type('i1')} {emitter.mask} to {bits}")
+    above = text.call(bits, f"llvm.ctlz.{bits}", [(bits, mask), ("i1", "true")])
+    return f"{bits} {text.emit(f'sub {bits} {highest}, {above}')}"
 
 
 def _store_neighbours(
