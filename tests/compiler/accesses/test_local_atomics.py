@@ -42,6 +42,12 @@ __kernel void histogram(__global const uint *at, __global uint *counts) {
     barrier(CLK_LOCAL_MEM_FENCE);
     if (mine < 20) counts[get_group_id(0) * 20 + mine] = places[mine];
 }
+__kernel void own_place(__global uint *counts) {
+    __local uint places[256];
+    places[get_local_id(0)] = 5;
+    atomic_inc(&places[get_local_id(0)]);
+    counts[get_global_id(0)] = places[get_local_id(0)];
+}
 __kernel void listed(__global const int *by, __global int *list, __global int *counts) {
     __local int count, sum;
     size_t i = get_global_id(0), first = get_group_id(0) * get_local_size(0);
@@ -176,3 +182,18 @@ def test_no_locked_instruction(program: Program, name: str, width: int) -> None:
     text = program.write(name, (GROUP, 1, 1), width).text
     assert "atomicrmw" not in text
     assert "cmpxchg" not in text
+
+
+@pytest.mark.parametrize("width", [None, 8])
+def test_each_counts_in_its_own_place(program: Program, width: int | None) -> None:
+    counts = np.zeros(ITEMS, np.uint32)
+    launch(program, "own_place", width, counts)
+    assert np.all(counts == 6)
+
+
+@pytest.mark.parametrize(("name", "kept"), [("histogram", True), ("own_place", False)])
+def test_addresses_that_differ_at_will_go_through_memory(
+    program: Program, name: str, kept: bool
+) -> None:
+    text = program.write(name, (GROUP, 1, 1), 8).text
+    assert ("load volatile ptr" in text) == kept

@@ -212,11 +212,19 @@ def in_turns(
 
 
 def _all_in_turn(emitter: Emitter, type_: str, operands: tuple[Lanes, ...], write: Write) -> Lanes:
-    """The same if all lanes are active, without a loop. Operands do not go through memory: reading
-    them back would wait for what was just written, if only the last bits of addresses are alike."""
+    """The same if all lanes are active, without a loop. Addresses that differ at will go through
+    memory: if they came out of a register one by one, the CPU would load for a lane before it knew
+    where the one before stores, and begin again where that was wrong, in ten times the time."""
     text, wide, name = emitter.text, emitter.text.vector_type(type_), "poison"
+    address, *others = operands
+    place = _kept(emitter, address) if address.is_vector else None
     for lane in range(emitter.width):
-        found = write(*(text.lane(each, lane) for each in operands))
+        if place is None:
+            at = text.lane(address, lane)
+        else:
+            kept = text.emit(f"getelementptr ptr, ptr {place}, i64 {lane}")
+            at = text.emit(f"load volatile ptr, ptr {kept}")  # or LLVM would take it from above
+        found = write(at, *(text.lane(each, lane) for each in others))
         name = text.emit(f"insertelement {wide} {name}, {type_} {found}, i64 {lane}")
     return Lanes(type_, name, None)
 
