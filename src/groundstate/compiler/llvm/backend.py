@@ -9,7 +9,7 @@ from _thread import allocate_lock
 from groundstate import knobs
 from groundstate.compiler.errors import BuildError, WrongIrError
 from groundstate.compiler.llvm import headroom, library
-from groundstate.compiler.llvm.library import Module, TargetMachine
+from groundstate.compiler.llvm.library import Module, Passes, TargetMachine
 
 TYPE_CHECKING = False  # as in library.py
 if TYPE_CHECKING:
@@ -63,6 +63,16 @@ FEW_PASSES = (
     "SimplifyCFG",
 )
 """What gains most, in a fifth of the time that LLVM's own list of passes takes."""
+
+INLINING_PASSES = ("SROA", "AlwaysInliner", "GlobalDCE", "IPSCCP", "DeadArgumentElimination")
+"""For vectors, before LLVM simplifies one function after the other. The rest of its own list takes
+as long again, and gains nothing that was measured: most of it makes vectors of loops."""
+STEP_PASSES = ("SROA", "SimplifyCFG", "InstCombine")
+"""Before those, for what they copy often: from each barrier on."""
+STEP = "call i32 @step("
+"""What begins there, and with the kernel."""
+MOST_STEPS = 4
+"""Of which none is simplified before it is copied."""
 
 FIRST_PASSES = ("SROA", "SimplifyCFG")
 """For other machines: values on their way to the next iteration leave empty blocks behind, which
@@ -207,11 +217,18 @@ def optimise(text: str, lanes: int) -> Module:
     numbers that lie side by side, such as the components of a float4, unless LLVM chooses which
     products it adds in one step: packed, it would not choose as in vectors of work-items."""
     module = parse(text)
-    is_large = _code_lines(text) > (LARGE_UNROLLED_LINES if UNROLLED in text else LARGE_LINES)
-    passes = FEW_PASSES if is_large else None
     is_alone = lanes == 1
     packs = is_alone and CONTRACTED not in text
-    library.run_passes(module, native_machine().machine, passes, vectorises=is_alone, packs=packs)
+    passes = Passes(native_machine().machine, vectorises=is_alone, packs=packs)
+    if _code_lines(text) > (LARGE_UNROLLED_LINES if UNROLLED in text else LARGE_LINES):
+        passes.run(module, FEW_PASSES)
+    elif is_alone:
+        passes.run_all(module)
+    else:
+        if text.count(STEP) > MOST_STEPS:
+            passes.run(module, STEP_PASSES)
+        passes.run(module, INLINING_PASSES)
+        passes.simplify_functions(module)
     return module
 
 
@@ -251,8 +268,9 @@ def other_assembly(text: str, machine: str, optimised: bool = True) -> bytes:
         module = parse(text)
         other = native_machine().other_machine(machine)
         if optimised:
-            library.run_passes(module, other, FIRST_PASSES)
-            library.run_passes(module, other, None, level=3)
+            passes = Passes(other)
+            passes.run(module, FIRST_PASSES)
+            passes.run_all(module, level=3)
         return other.emit_assembly(module).encode()
 
 

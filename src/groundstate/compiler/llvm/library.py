@@ -52,9 +52,16 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "CreatePassBuilder": (c_void_p, c_void_p, c_void_p),
     "DisposePassBuilder": (None, c_void_p),
     "buildPerModuleDefaultPipeline": (c_void_p, c_void_p, c_int),
+    "buildFunctionSimplificationPipeline": (c_void_p, c_void_p, c_int),
     "CreateNewModulePassManager": (c_void_p,),
     "DisposeNewModulePassManger": (None, c_void_p),
     "RunNewModulePassManager": (None, c_void_p, c_void_p, c_void_p),
+    "DisposeNewFunctionPassManger": (None, c_void_p),
+    "RunNewFunctionPassManager": (None, c_void_p, c_void_p, c_void_p),
+    "ModuleFunctionsIter": (c_void_p, c_void_p),
+    "FunctionsIterNext": (c_void_p, c_void_p),
+    "DisposeFunctionsIter": (None, c_void_p),
+    "IsDeclaration": (c_int, c_void_p),
 }
 """By name without its prefix: what a function returns, and what it takes."""
 
@@ -167,27 +174,45 @@ class TargetMachine:
             call("DisposeMemoryBuffer", buffer)
 
 
-def run_passes(
-    module: Module,
-    machine: TargetMachine,
-    passes: tuple[str, ...] | None,
-    vectorises: bool = False,
-    packs: bool = False,
-    level: int = 2,
-) -> None:
-    """Improves a module with the passes of these names, or with LLVM's own list of a level: it
-    turns loops into vectors, and packs numbers that lie side by side, if it is asked to."""
-    options = call("CreatePipelineTuningOptions")
-    call("PTOSetLoopVectorization", options, vectorises)
-    call("PTOSetSLPVectorization", options, packs)
-    builder = call("CreatePassBuilder", machine.address, options)
-    if passes is None:
-        manager = call("buildPerModuleDefaultPipeline", builder, level)
-    else:
+class Passes:
+    """LLVM's passes, for modules of one machine."""
+
+    def __init__(
+        self, machine: TargetMachine, vectorises: bool = False, packs: bool = False
+    ) -> None:
+        """`vectorises`: whether LLVM's own list makes vectors of loops; `packs`: and of numbers that
+        lie side by side."""
+        self._options = call("CreatePipelineTuningOptions")
+        call("PTOSetLoopVectorization", self._options, vectorises)
+        call("PTOSetSLPVectorization", self._options, packs)
+        self._builder = call("CreatePassBuilder", machine.address, self._options)
+
+    def __del__(self) -> None:
+        if call is not None:  # None: at the end of the interpreter
+            call("DisposePassBuilder", self._builder)
+            call("DisposePipelineTuningOptions", self._options)
+
+    def run(self, module: Module, names: tuple[str, ...]) -> None:
+        """Improves a module with the passes of these names."""
         manager = call("CreateNewModulePassManager")
-        for name in passes:
+        for name in names:
             call(f"module_Add{name}Pass", manager)
-    call("RunNewModulePassManager", manager, module.address, builder)
-    call("DisposeNewModulePassManger", manager)
-    call("DisposePassBuilder", builder)
-    call("DisposePipelineTuningOptions", options)
+        self._run(manager, module)
+
+    def run_all(self, module: Module, level: int = 2) -> None:
+        """Improves a module with LLVM's own list of a level."""
+        self._run(call("buildPerModuleDefaultPipeline", self._builder, level), module)
+
+    def _run(self, manager: int, module: Module) -> None:
+        call("RunNewModulePassManager", manager, module.address, self._builder)
+        call("DisposeNewModulePassManger", manager)
+
+    def simplify_functions(self, module: Module) -> None:
+        """Improves each function with that part of LLVM's own list that looks at one by itself."""
+        manager = call("buildFunctionSimplificationPipeline", self._builder, 2)
+        following = call("ModuleFunctionsIter", module.address)
+        while function := call("FunctionsIterNext", following):
+            if not call("IsDeclaration", function):
+                call("RunNewFunctionPassManager", manager, function, self._builder)
+        call("DisposeFunctionsIter", following)
+        call("DisposeNewFunctionPassManger", manager)
