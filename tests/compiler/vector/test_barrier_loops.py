@@ -33,6 +33,28 @@ __kernel void scan(__global const int *in, __global int *out, __local int *part)
     }}
     out[get_global_id(0)] = sum;
 }}
+__kernel void sweep(__global const int *in, __global int *out, __local int *part) {{
+    int i = get_local_id(0), n = get_local_size(0), first = get_group_id(0) * 2 * n, step = 1;
+    part[2 * i] = in[first + 2 * i];
+    part[2 * i + 1] = in[first + 2 * i + 1];
+    for (int left = n; left > 0; left >>= 1, step *= 2) {{
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (i < left) part[step * (2 * i + 2) - 1] += part[step * (2 * i + 1) - 1];
+    }}
+    if (i == 0) part[2 * n - 1] = 0;
+    for (int left = 1; left <= n; left *= 2) {{
+        step >>= 1;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (i < left) {{
+            int low = step * (2 * i + 1) - 1, high = step * (2 * i + 2) - 1, kept = part[low];
+            part[low] = part[high];
+            part[high] += kept;
+        }}
+    }}
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[first + 2 * i] = part[2 * i];
+    out[first + 2 * i + 1] = part[2 * i + 1];
+}}
 __kernel void rotate_by(__global int *data, __local int *part, int times) {{
     int i = get_local_id(0), n = get_local_size(0), value = data[get_global_id(0)], seen = 0;
     for (int k = 0; k < times; k++) {{
@@ -90,6 +112,15 @@ def test_scan_over_local_memory(program: Program, size: int, width: int | None) 
     assert np.array_equal(out, given.reshape(4, size).cumsum(axis=1).ravel())
 
 
+@pytest.mark.parametrize("width", [None, 1, 8])
+@pytest.mark.parametrize("size", [8, 64, 256])
+def test_sweeps_over_local_memory(program: Program, size: int, width: int | None) -> None:
+    given, out = np.arange(4 * size, dtype=np.int32) % 100, np.zeros(4 * size, np.int32)
+    run(program, "sweep", (2, 1, 1), (size, 1, 1), given, out, Local(8 * size), width=width)
+    rows = given.reshape(2, 2 * size)
+    assert np.array_equal(out, (rows.cumsum(axis=1) - rows).ravel())
+
+
 @pytest.mark.parametrize("times", [0, 1, 5])
 def test_values_cross_barriers_in_a_loop(program: Program, times: int) -> None:
     given = np.arange(128, dtype=np.int32) ** 2
@@ -124,6 +155,12 @@ def test_much_is_kept_over_a_barrier(program: Program) -> None:
 def test_known_steps_are_unrolled(program: Program) -> None:
     assert "llvm.loop.unroll.full" in program.write("tree", (64, 1, 1)).text
     assert "llvm.loop.unroll.full" not in program.write("rotate_by", (64, 1, 1)).text
+
+
+def test_large_groups_that_gather_much_are_not_unrolled(program: Program) -> None:
+    for size, unrolled in ((32, True), (256, False)):
+        text = program.write("sweep", (size, 1, 1), 8).text
+        assert ("llvm.loop.unroll.full" in text) == unrolled
 
 
 def test_subgroups_that_do_not_meet_end(program: Program) -> None:

@@ -93,6 +93,9 @@ OFFSET_STREAMS = offset_of(Dispatch, "streams")
 OFFSET_GROUP_CHECKS = offset_of(Dispatch, "group_checks")
 OFFSET_SHADOW = offset_of(Dispatch, "shadow")
 
+ONE_BY_ONE_CALLS = ("@llvm.masked.gather.", "@llvm.masked.scatter.", "@gs.gather.", "@gs.scatter.")
+"""What takes an instruction or more for each lane."""
+
 PARAMETERS = (
     "ptr %dispatch, i64 %gx, i64 %gy, i64 %gz, i64 %sub, i32 %resume, "
     "ptr %local, ptr %local.end, ptr %privates, ptr %privates.end, ptr %private, "
@@ -235,7 +238,11 @@ class KernelWriter:
         if not 1 < regions <= target.most_barrier_loops + 1 or not is_loop_free(self.kernel):
             return False
         lines = len(self.text.lines) // regions * self.subgroups
-        return lines <= target.most_unrolled_subgroup_lines
+        far = sum(any(each in line for each in ONE_BY_ONE_CALLS) for line in self.text.lines)
+        return (
+            lines <= target.most_unrolled_subgroup_lines
+            and far * self.items <= target.most_unrolled_far_accesses
+        )
 
     def _private_copies(self, regions: int) -> int:
         """How many sub-groups have private memory of their own: one after the other uses the same,

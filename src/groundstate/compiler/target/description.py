@@ -155,6 +155,9 @@ class Target:
     """Of all iterations of such a loop together."""
     most_unrolled_subgroup_lines: int = 2000
     """Of LLVM IR, of all sub-groups of a group together on their way from a barrier to the next."""
+    most_unrolled_far_accesses: int = 8000
+    """Numbers that the work-items of a group gather and scatter in such a kernel: LLVM writes an
+    instruction or more for each."""
     most_versioned_operations: int = 250
     """Of a loop that is there twice."""
 
