@@ -107,7 +107,9 @@ def _last(
     if bound is None or first is None:
         return None
     more = step if tested is phi else 0  # what the test lets through goes up once more
-    is_exact = first[0] == first[1] and bound > first[0] and (bound - first[0]) % step == 0
+    is_exact = bound > first[1] and (
+        step == 1 or (first[0] == first[1] and (bound - first[0]) % step == 0)
+    )
     if (condition.op == "INotEqual" and goes_on) or (condition.op == "IEqual" and not goes_on):
         return bound - step + more if is_exact else None
     if condition.op in ("SLessThan", "ULessThan") and goes_on and bound > 0 and first[0] >= 0:

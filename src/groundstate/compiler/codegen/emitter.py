@@ -67,11 +67,11 @@ class Emitter(Values):
         self.home = 0
         self.streams = ""
         """When the store that is being written goes around the cache; empty for never."""
-        self.nears_guard = False
-        """Whether inactive lanes of the store that is being written may lie behind local memory."""
+        self.local_access: Node | None = None
+        """The access to local memory that is being written, if it has a mask."""
         self.blends = False
-        """Whether it may write to inactive lanes what they had: their memory is there, and nobody
-        else sees it."""
+        """Whether the store that is being written may write to inactive lanes what they had: their
+        memory is there, and nobody else sees it."""
         self.local_places: set[tuple[Place, int]] | None = None
         """Addresses in local memory that all lanes access, once they are known."""
         self.deciding = deciding_loads(divergence)

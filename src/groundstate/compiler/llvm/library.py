@@ -180,8 +180,8 @@ class Passes:
     def __init__(
         self, machine: TargetMachine, vectorises: bool = False, packs: bool = False
     ) -> None:
-        """`vectorises`: whether LLVM's own list makes vectors of loops; `packs`: and of numbers that
-        lie side by side."""
+        """`vectorises`: whether LLVM's own list makes vectors of loops; `packs`: and of numbers
+        that lie side by side."""
         self._options = call("CreatePipelineTuningOptions")
         call("PTOSetLoopVectorization", self._options, vectorises)
         call("PTOSetSLPVectorization", self._options, packs)

@@ -11,7 +11,7 @@ from groundstate.compiler.analysis.rows import TURNED_ROWS
 from groundstate.compiler.codegen.emitter import Emitter, handles
 from groundstate.compiler.codegen.function import components
 from groundstate.compiler.codegen.memory.layout import add_offset, load, offsets, store
-from groundstate.compiler.codegen.memory.local_ends import is_local, may_reach_guard
+from groundstate.compiler.codegen.memory.local_ends import masked_local
 from groundstate.compiler.codegen.memory.masked import blends_faster
 from groundstate.compiler.codegen.memory.nontemporal import condition
 from groundstate.compiler.codegen.memory.strided import load_quads, turns_quads
@@ -56,8 +56,9 @@ def _load(emitter: Emitter, node: Node) -> None:
         return
     align, volatile = _access(emitter, node, node.type)
     emitter.decides = node in emitter.deciding and not volatile
+    emitter.local_access = masked_local(emitter, node)
     emitter.define(node, load(emitter, pointer, node.type, align, volatile))
-    emitter.decides = False
+    emitter.decides, emitter.local_access = False, None
 
 
 def load_turned(emitter: Emitter, node: Node) -> bool:
@@ -88,12 +89,10 @@ def _store(emitter: Emitter, node: Node) -> None:
         return
     align, volatile = _access(emitter, node, value.type)
     emitter.streams = "" if volatile else condition(emitter, node)
-    emitter.blends = blends_faster(emitter) and is_local(pointer) and not volatile
-    emitter.nears_guard = emitter.blends or (
-        emitter.mask is not None and may_reach_guard(emitter, pointer)
-    )
+    emitter.local_access = masked_local(emitter, node)
+    emitter.blends = emitter.local_access is not None and blends_faster(emitter) and not volatile
     store(emitter, emitter.scalar(pointer), value.type, emitter.get(value), align, volatile)
-    emitter.streams, emitter.nears_guard, emitter.blends = "", False, False
+    emitter.streams, emitter.local_access, emitter.blends = "", None, False
 
 
 @handles("Prefetch")

@@ -14,7 +14,12 @@ from groundstate.compiler.codegen.function import components
 from groundstate.compiler.codegen.memory.copies import clear
 from groundstate.compiler.codegen.memory.exchanges import exchanged, exchanging
 from groundstate.compiler.codegen.memory.gathers import NOWHERE_BYTES, gather, readable, scatter
-from groundstate.compiler.codegen.memory.local_ends import store_before_guard
+from groundstate.compiler.codegen.memory.local_ends import is_looked_at, store_before_guard
+from groundstate.compiler.codegen.memory.local_steps import (
+    all_may_access,
+    load_local,
+    store_local,
+)
 from groundstate.compiler.codegen.memory.masked import load_masked, store_blended
 from groundstate.compiler.codegen.memory.nontemporal import store_masked_vector, store_vector
 from groundstate.compiler.codegen.memory.strided import (
@@ -225,6 +230,8 @@ def _load_scalar(
             name = load_masked(emitter, wide, pointer.name, align, emitter.mask)
     elif pointer.stride is not None and emitter.mask is None and not volatile:
         name = load_at_steps(emitter, pointer, stored, align)
+    elif not volatile and all_may_access(emitter, pointer, stored):
+        name = load_local(emitter, pointer, stored, align)
     else:
         name = gather(emitter, stored, text.as_vector(pointer), align)
     return Lanes(scalar, _from_memory(emitter, name, type_, True), None)
@@ -424,7 +431,7 @@ def _store_scalar(
                 text.do(f"{keyword} {wide} {name}, ptr {pointer.name}, align {align}")
             else:
                 store_vector(emitter, wide, size, name, pointer.name, align)
-        elif emitter.nears_guard:
+        elif is_looked_at(emitter):
             store_before_guard(emitter, wide, name, pointer.name, align, emitter.mask)
         elif emitter.blends:
             store_blended(emitter, wide, name, pointer.name, align, emitter.mask)
@@ -436,6 +443,8 @@ def _store_scalar(
         text.do(f"store {stored} {last}, ptr {pointer.name}, align {align}")
     elif pointer.stride and emitter.mask is None and not volatile:
         store_at_steps(emitter, pointer, stored, name, align)
+    elif not volatile and all_may_access(emitter, pointer, stored):
+        store_local(emitter, pointer, stored, name, align)
     else:
         scatter(emitter, stored, name, text.as_vector(pointer), align)
 

@@ -30,10 +30,25 @@ MOST_STEPS = 8
 """From an address to the variable that it is computed from."""
 
 
+def masked_local(emitter: Emitter, access: Node) -> Node | None:
+    """A load from local memory or a store to it, if there may be inactive lanes."""
+    return access if emitter.mask is not None and is_local(access.operands[0]) else None
+
+
+def nears_guard(emitter: Emitter) -> bool:
+    """Whether inactive lanes of the access that is being written may lie behind local memory."""
+    access = emitter.local_access
+    return access is not None and may_reach_guard(emitter, access.operands[0])
+
+
+def is_looked_at(emitter: Emitter) -> bool:
+    """Whether it is looked at where the lanes of a store lie: so it is if all lanes are written."""
+    blends = emitter.blends and emitter.local_access is not None
+    return blends or nears_guard(emitter)
+
+
 def may_reach_guard(emitter: Emitter, pointer: Node) -> bool:
     """True for addresses in local memory of which those of inactive lanes may lie behind it."""
-    if not is_local(pointer):
-        return False
     intervals, low, high = Intervals(emitter.divergence.group_size), 0, _size(pointer)
     if place_of(pointer, intervals) in _places_of_all_lanes(emitter, intervals):
         return False
