@@ -13,12 +13,14 @@ from groundstate.compiler.analysis.cfg import CFG
 from groundstate.compiler.analysis.cost import estimate, has_gathers, scatters
 from groundstate.compiler.analysis.divergence import VARYING, Divergence, walked_axes
 from groundstate.compiler.analysis.facts import observes_subgroup
+from groundstate.compiler.analysis.lane_blocks import stride_within_block
 from groundstate.compiler.analysis.lane_values import picked_lanes
 from groundstate.compiler.analysis.register_pressure import register_pressure
 from groundstate.compiler.analysis.turned import other_axes
 from groundstate.compiler.ir import Kernel, Node
 from groundstate.compiler.ir.ops import SHUFFLES, Category, Effect, operation
 from groundstate.compiler.ir.passes import Variant
+from groundstate.compiler.light_dataclass import replace
 from groundstate.compiler.spirv.opcodes import StorageClass
 from groundstate.compiler.spirv.types import Bool, Int, Pointer, Type, Void
 from groundstate.compiler.target import Target
@@ -72,7 +74,32 @@ def _planned(
             or register_pressure(divergence) <= target.vector_registers + spilled
         ):
             break
-    return divergence
+    return _in_blocks(divergence)
+
+
+def _in_blocks(usual: Divergence) -> Divergence:
+    """The values for narrower vectors whose lanes share parts of their local ids, such as the row
+    of a tile, if lanes of wider ones do not and a work-item costs less like that. Where lanes leave
+    a loop one by one, those that share a row leave it together, which may cost a little more."""
+    best, kernel, target = usual, usual.kernel, usual.target
+    for width in sorted(target.subgroup_sizes, reverse=True):
+        if target.narrow_lanes <= width < best.width and _splits_blocks(best, width):
+            variant = replace(usual.variant, width=width, subgroup=width)
+            narrow = Divergence(kernel, usual.cfg, variant, target)
+            most = _cycles_of_item(best) * (target.clearly_faster if best.divergent_loops else 1)
+            if _cycles_of_item(narrow) < most:
+                best = narrow
+    return best
+
+
+def _splits_blocks(divergence: Divergence, width: int) -> bool:
+    """True if so many lanes share a part of their local ids, and those of these vectors do not."""
+    return any(
+        stride_within_block(node, divergence.width) is None
+        and stride_within_block(node, width) is not None
+        and divergence.stride(node.operands[0]) == 1
+        for node in divergence.kernel.nodes()
+    )
 
 
 def _stores_bytes(kernel: Kernel) -> bool:
