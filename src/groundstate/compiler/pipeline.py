@@ -44,7 +44,7 @@ from groundstate.compiler.opt.nan_extremes import nan_extremes
 from groundstate.compiler.opt.narrow import narrow_induction
 from groundstate.compiler.opt.narrow_counters import narrow_counters
 from groundstate.compiler.opt.narrow_exits import narrow_exits
-from groundstate.compiler.opt.nowrap import version_for_no_wrap
+from groundstate.compiler.opt.nowrap import version_for_no_wrap, version_products_for_no_wrap
 from groundstate.compiler.opt.prefetch import prefetch
 from groundstate.compiler.opt.reduce_strides import reduce_strides
 from groundstate.compiler.opt.relieve_pressure import relieve_pressure
@@ -138,6 +138,7 @@ REFILLED_VECTOR = (
 
 THREAD_LOWERING = (
     *LOWERING,
+    Pass("no-wrap-products", version_products_for_no_wrap, is_optional=True),
     Pass("reduce-strides", reduce_strides, keeps=(CFG,), is_optional=True),
     Pass("merge-exits", merge_exits, is_optional=True),
     SIMPLIFY,

@@ -97,3 +97,55 @@ def test_addresses_are_pointers(name: str, pointers: int) -> None:
     kernel = Program(compile_opencl(SOURCE), target=nvptx(90)).kernel(name)
     phis = [phi for block in kernel.blocks for phi in block.phis if isinstance(phi.type, Pointer)]
     assert len(phis) == pointers
+
+
+UNSIGNED = """
+kernel void matrix(global const float *a, global float *out, uint n, uint start, uint rows) {
+    uint row = get_global_id(0);
+    float sum = 0;
+    for (uint k = 0; k < rows; k++)
+        sum = sum * 0.5f + a[k * n + start + row] + a[row * rows + k];
+    out[row] = sum;
+}
+kernel void wide(global const float *a, global float *out, uint low, uint start, uint rows) {
+    ulong row = get_global_id(0), n = (ulong)low << 32 | low;
+    float sum = 0;
+    for (ulong k = 0; k < rows; k++)
+        sum = sum * 0.5f + a[(uint)(k * n + start + row)] + a[row * rows + k];
+    out[row] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["matrix", "wide"])
+@pytest.mark.parametrize(
+    ("n", "start", "rows"),
+    [
+        (N, 0, ROWS),
+        (N, 3, 1),
+        (N, 3, 0),
+        ((1 << 32) - 1, ROWS + 3, ROWS),  # backwards: it wraps each time
+        ((1 << 32) - N, N, 2),  # from N to 0
+        (0, 7, ROWS),
+    ],
+)
+def test_unsigned_index_may_wrap(name: str, n: int, start: int, rows: int) -> None:
+    """There are two loops. One is for when it does not."""
+    module = compile_ptx(compile_opencl(UNSIGNED), sm=90, kernels=[name])
+    a = np.random.default_rng(5).integers(-9, 30, (ROWS + 2) * N + 8).astype(np.float32)
+    found, expected = np.zeros(N, np.float32), np.zeros(N, np.float32)
+    sizes = (number.to_bytes(4, "little") for number in (n, start, rows))
+    Emulated(module).run(name, (2, 1, 1), (N // 2, 1, 1), a, found, *sizes)
+    for row in range(N):
+        total = 0.0
+        for k in range(rows):
+            total = total * 0.5 + float(a[(k * n + start + row) % (1 << 32)]) + a[row * rows + k]
+        expected[row] = total
+    assert np.allclose(found, expected, rtol=1e-5)
+
+
+def test_unsigned_indices_are_pointers_if_they_do_not_wrap() -> None:
+    kernel = Program(compile_opencl(UNSIGNED), target=nvptx(90)).kernel("matrix")
+    phis = [[phi for phi in block.phis if isinstance(phi.type, Pointer)] for block in kernel.blocks]
+    assert sorted(len(each) for each in phis if each) == [2]
+    assert [node.op for block in kernel.blocks for node in block.nodes].count("NeverWraps") == 2

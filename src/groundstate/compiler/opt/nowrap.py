@@ -4,12 +4,16 @@ A 32-bit index that goes up with the lanes and from iteration to iteration is wi
 Lanes then lie next to each other unless the index passes 2^32, which it nearly never does. Where
 the trip count is known before the first iteration, one check before the loop tells, and the version
 reads and writes memory as vectors, without a check in every iteration.
+
+On a GPU, which has no lanes, a loop with an index that goes up by a product gets such a version:
+there the address becomes a pointer (`reduce_strides.py`).
 """
 
 from __future__ import annotations
 
 from groundstate.compiler.analysis.affine import widened
-from groundstate.compiler.analysis.divergence import VARYING
+from groundstate.compiler.analysis.cfg import CFG
+from groundstate.compiler.analysis.divergence import VARYING, Divergence
 from groundstate.compiler.analysis.induction import Induction
 from groundstate.compiler.analysis.simple_loop import (
     SimpleLoop,
@@ -17,7 +21,7 @@ from groundstate.compiler.analysis.simple_loop import (
     copy_of,
 )
 from groundstate.compiler.ir import Block, Kernel, Node
-from groundstate.compiler.ir.passes import Analyses
+from groundstate.compiler.ir.passes import Analyses, Variant
 from groundstate.compiler.opt.versioning import Guard, Version, add_version
 from groundstate.compiler.spirv.opcodes import Decoration
 from groundstate.compiler.spirv.types import Bool
@@ -30,9 +34,28 @@ def version_for_no_wrap(kernel: Kernel, analyses: Analyses) -> bool:
     return change_simple_loops(kernel, analyses, _version)
 
 
+def version_products_for_no_wrap(kernel: Kernel, analyses: Analyses) -> bool:
+    """The same for each loop of a thread with an index that goes up by a product."""
+    changed = False
+    for header in [loop.header for loop in analyses.get(CFG).loops]:
+        cfg = analyses.get(CFG)
+        divergence = Divergence(kernel, cfg, Variant((1, 1, 1), 1, 1), analyses.target)
+        found = next(each for each in cfg.loops if each.header is header)
+        loop = SimpleLoop.of(divergence, found)
+        if loop is not None and _version_by(loop, _Products(loop)):
+            kernel.reorder()
+            analyses.invalidate()
+            changed = True
+    return changed
+
+
 def _version(loop: SimpleLoop) -> bool:
+    return _version_by(loop, _Indices(loop))
+
+
+def _version_by(loop: SimpleLoop, candidates: _Indices) -> bool:
     """Gives a loop a copy in which no index wraps, if it has any that may."""
-    target, candidates = loop.divergence.target, _Indices(loop)
+    target = loop.divergence.target
     indices = candidates.found()
     if (
         not indices
@@ -78,6 +101,9 @@ class _Indices:
         index, stride = widened(node), self.loop.divergence.stride
         if index is None or stride(node) is not VARYING or (stride(index) or 0) <= 0:
             return False
+        return self._goes_up(index)
+
+    def _goes_up(self, index: Node) -> bool:
         step = self.induction.step(index)
         if step is None:
             return False
@@ -107,3 +133,22 @@ class _Indices:
         firsts = {each: self._at_first(each, nodes) for each in number.operands}
         nodes.append(copy_of(number, firsts))
         return nodes[-1]
+
+
+class _Products(_Indices):
+    """Those of a loop in which at least one goes up by a product of 32 bits."""
+
+    def found(self) -> list[Node]:
+        indices = super().found()
+        return indices if any(map(self._goes_by_product, indices)) else []
+
+    def _goes_by_product(self, node: Node) -> bool:
+        index = widened(node)
+        step = self.induction.step(index) if index is not None else None
+        if index is None or step is None or step.factor is None:
+            return False
+        return node.op == "UConvert" and step.factor.type == index.type
+
+    def _is_index(self, node: Node) -> bool:
+        index = widened(node)
+        return index is not None and self._goes_up(index)

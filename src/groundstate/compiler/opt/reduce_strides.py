@@ -11,7 +11,7 @@ with nothing but to end the loop has 32 bits if its bound has. Other loops stay 
 
 from __future__ import annotations
 
-from groundstate.compiler.analysis.affine import Step, constant_added
+from groundstate.compiler.analysis.affine import Step, constant_added, widened
 from groundstate.compiler.analysis.cfg import CFG, Loop
 from groundstate.compiler.analysis.divergence import Divergence
 from groundstate.compiler.analysis.induction import Induction
@@ -20,6 +20,7 @@ from groundstate.compiler.ir import Block, Kernel, Node, constant_int, constant_
 from groundstate.compiler.ir.ops import SAME_ADDRESS, operation
 from groundstate.compiler.ir.passes import Analyses, Variant
 from groundstate.compiler.lower.barriers import is_group_barrier
+from groundstate.compiler.spirv.opcodes import Decoration
 from groundstate.compiler.spirv.types import Int, Pointer, Type
 
 CHAIN = "PtrAccessChain"
@@ -42,12 +43,19 @@ def _plain(divergence: Divergence, loop: Loop) -> SingleExitLoop | None:
     return SingleExitLoop.left_at_its_end(divergence, loop) or SimpleLoop.of(divergence, loop)
 
 
+class _Exact(Induction):
+    """The iterations of a loop, in which an index that was checked before it does not wrap."""
+
+    def keeps(self, node: Node) -> bool:
+        return super().keeps(node) or _was_checked(node)
+
+
 class _Pointers:
     """The addresses of a loop that move by a product."""
 
     def __init__(self, loop: SingleExitLoop) -> None:
         self.loop = loop
-        self.induction = Induction(loop)
+        self.induction = _Exact(loop)
         self.first: dict[Node, Node] = {}
         """What values of the loop are in the first iteration."""
         self.made: dict[tuple[Node, Type, Node], Node] = {}
@@ -87,9 +95,9 @@ class _Pointers:
         step = self.induction.step(index)
         if step is None or step.is_none:
             return None
-        if step.factor is not None and step.factor.type != index.type:
-            return None
         needed = self.loop.needed([index])
+        if step.factor is not None and not _can_be_added(step.factor, index, needed):
+            return None
         counters = [self.induction.step(phi) for phi in self.loop.header.phis if phi in needed]
         by_constants = all(each is not None and each.factor is None for each in counters)
         return step if by_constants and not any(map(_reads, needed)) else None
@@ -102,7 +110,7 @@ class _Pointers:
         self._append(loop.entering, start)
         amount = constant_node(index.type, step.amount % (1 << 64))
         if step.factor is not None:
-            factor, times = self._at_first(step.factor), amount
+            factor, times = self._widened(self._at_first(step.factor), chain), amount
             amount = factor
             if step.amount != 1:
                 amount = chain.derive("IMul", index.type, [factor, times])
@@ -113,6 +121,15 @@ class _Pointers:
         phi.operands, phi.literals = [start, following], (loop.entering, loop.latch)
         loop.header.phis.append(phi)
         return phi
+
+    def _widened(self, factor: Node, chain: Node) -> Node:
+        """A factor in 64 bits. One of 32 is that of an index without a sign."""
+        kind = chain.operands[1].type
+        if factor.type == kind:
+            return factor
+        wide = chain.derive("UConvert", kind, [factor])
+        self._append(self.loop.entering, wide)
+        return wide
 
     def _shorten_counter(self) -> None:
         """Counts in 32 bits to a bound of 32 bits, if addresses do not need the counter any more.
@@ -159,6 +176,20 @@ class _Pointers:
     def _append(self, block: Block, node: Node) -> None:
         at_barrier = bool(block.nodes) and is_group_barrier(block.nodes[-1])
         block.nodes.insert(len(block.nodes) - at_barrier, node)
+
+
+def _was_checked(node: Node) -> bool:
+    """Whether a node widens an index of which it is known that it does not wrap."""
+    return node.op == "UConvert" and Decoration.NoUnsignedWrap in node.decorations
+
+
+def _can_be_added(factor: Node, index: Node, needed: set[Node]) -> bool:
+    """Whether a factor has the width of an index; or of the number that was checked and is widened
+    to it, because the check was of so many bits."""
+    number = widened(index) if _was_checked(index) else None
+    if number is not None:
+        return factor.type == number.type
+    return factor.type == index.type and not any(map(_was_checked, needed))
 
 
 def _same_pointee(chain: Node) -> bool:

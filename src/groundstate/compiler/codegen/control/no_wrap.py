@@ -23,8 +23,8 @@ def _never_wraps(emitter: Emitter, node: Node) -> None:
     """True if the index of no lane passes 2^32 in any iteration."""
     text = emitter.text
     first = emitter.scalar(node.operands[0])
-    assert first.stride is not None
-    across = first.stride * (text.width - 1)
+    assert first.stride is not None or text.width == 1
+    across = (first.stride or 0) * (text.width - 1)
     trip_count, conditions = _trip_count(emitter, node, *node.operands[1:3])
     way = text.emit(f"mul i64 {trip_count}, {_step(emitter, node)}")
     start = low_word(text, first.type, first.name)
