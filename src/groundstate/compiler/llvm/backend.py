@@ -64,7 +64,14 @@ FEW_PASSES = (
 )
 """What gains most, in a fifth of the time that LLVM's own list of passes takes."""
 
-INLINING_PASSES = ("SROA", "AlwaysInliner", "GlobalDCE", "IPSCCP", "DeadArgumentElimination")
+INLINING_PASSES = (
+    "SROA",
+    "AlwaysInliner",
+    "GlobalDCE",
+    "IPSCCP",
+    "DeadArgumentElimination",
+    "PostOrderFunctionAttrs",  # no tables for exceptions, which only LLVM's linker takes
+)
 """For vectors, before LLVM simplifies one function after the other. The rest of its own list takes
 as long again, and gains nothing that was measured: most of it makes vectors of loops."""
 STEP_PASSES = ("SROA", "SimplifyCFG", "InstCombine")
