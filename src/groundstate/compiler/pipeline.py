@@ -35,24 +35,27 @@ from groundstate.compiler.opt.distribute import distribute_loops
 from groundstate.compiler.opt.fuse_dots import fuse_dots
 from groundstate.compiler.opt.hoist_loads import hoist_loads
 from groundstate.compiler.opt.if_convert import if_convert
+from groundstate.compiler.opt.indices.narrow import narrow_induction
+from groundstate.compiler.opt.indices.narrow_counters import narrow_counters
+from groundstate.compiler.opt.indices.nowrap import (
+    version_for_no_wrap,
+    version_products_for_no_wrap,
+)
+from groundstate.compiler.opt.indices.reduce_strides import reduce_strides
+from groundstate.compiler.opt.indices.sum_disjoint import sum_disjoint
+from groundstate.compiler.opt.indices.trust_indices import trust_indices
 from groundstate.compiler.opt.look_up_tables import look_up_tables
 from groundstate.compiler.opt.mem2reg import promote_variables
 from groundstate.compiler.opt.merge_exits import merge_exits
 from groundstate.compiler.opt.merge_loads import merge_loads
 from groundstate.compiler.opt.merge_stores import merge_stores
 from groundstate.compiler.opt.nan_extremes import nan_extremes
-from groundstate.compiler.opt.narrow import narrow_induction
-from groundstate.compiler.opt.narrow_counters import narrow_counters
 from groundstate.compiler.opt.narrow_exits import narrow_exits
-from groundstate.compiler.opt.nowrap import version_for_no_wrap, version_products_for_no_wrap
 from groundstate.compiler.opt.prefetch import prefetch
-from groundstate.compiler.opt.reduce_strides import reduce_strides
 from groundstate.compiler.opt.relieve_pressure import relieve_pressure
 from groundstate.compiler.opt.simplify import simplify
 from groundstate.compiler.opt.sink_common import sink_common
-from groundstate.compiler.opt.sum_disjoint import sum_disjoint
 from groundstate.compiler.opt.thread_comparisons import thread_comparisons
-from groundstate.compiler.opt.trust_indices import trust_indices
 from groundstate.compiler.opt.unroll import unroll
 from groundstate.compiler.opt.unroll_barriers import unroll_barrier_loops
 from groundstate.compiler.opt.unroll_rows import unroll_rows

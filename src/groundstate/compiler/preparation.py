@@ -56,7 +56,7 @@ PIECES = (
     "opt.hoist_loads",
     "opt.distribute",
     "opt.mem2reg",
-    "opt.nowrap",
+    "opt.indices.nowrap",
     "opt.prefetch",
     "opt.unroll_barriers",
     "opt.unroll_rows",

@@ -93,8 +93,8 @@ ELSEWHERE = {
         "opt/unroll_rows.py",  # what is counted, some iterations ahead
         "instrument/arithmetic.py",  # what may overflow
         *("codegen/thread/atomics.py", "codegen/thread/reductions.py"),
-        "opt/reduce_strides.py",  # what an index has besides a constant
-        *("analysis/known_zeros.py", "opt/sum_disjoint.py"),  # sums written as x << 2 | y
+        "opt/indices/reduce_strides.py",  # what an index has besides a constant
+        *("analysis/known_zeros.py", "opt/indices/sum_disjoint.py"),  # sums written as x << 2 | y
         "instrument/counting.py",  # addresses with a fixed step
         "step/together.py",  # of all lanes
         "opt/look_up_tables.py",  # the number of an entry
@@ -118,7 +118,7 @@ ELSEWHERE = {
     "PtrAccessChain": {
         "spirv_to_ir/instruction_support.py",
         "spirv_to_ir/inlining.py",  # of a load or store with a hint
-        "opt/reduce_strides.py",  # pointers that move
+        "opt/indices/reduce_strides.py",  # pointers that move
         "instrument/group_copies.py",  # the elements of a copy
         "instrument/counting.py",  # addresses with a fixed step
     },

@@ -1,5 +1,5 @@
-"""What is asked before a loop: that its indices do not pass 2^32 (opt/nowrap.py), and that what it
-stores keeps off what it loads (opt/hoist_loads.py)."""
+"""What is asked before a loop: that its indices do not pass 2^32 (opt/indices/nowrap.py), and that
+what it stores keeps off what it loads (opt/hoist_loads.py)."""
 
 from __future__ import annotations
 

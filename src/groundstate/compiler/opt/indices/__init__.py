@@ -1,0 +1,1 @@
+"""Passes that make indices and counters simpler, narrower, or certain not to wrap."""
