@@ -87,11 +87,15 @@ def scatters(divergence: Divergence) -> int:
 
 
 def accesses_apart(divergence: Divergence) -> Iterator[Node]:
-    """The accesses of memory that all work-items share, each lane at an address of its own."""
+    """The accesses of memory that all work-items share, each lane at an address of its own. Those
+    that most likely lie together do not count."""
+    together = speculated_nodes(divergence.kernel, divergence, takes_products=False)
     for block in divergence.kernel.blocks:
         for node in block.nodes:
             row = operation(node)
             if row.category not in ACCESSES or not row.address_operand:
+                continue
+            if node.operands[0] in together:
                 continue
             is_alone = _is_one_by_one(divergence, node, block)
             if is_alone or _is_far_apart(divergence, node, block):
