@@ -275,7 +275,7 @@ static ze_result_t refuse(gs_gpu *gpu, gs_cu_result error, const char *what) {
     char why[200];
     if (error == GS_CU_OUT_OF_MEMORY)
         return gs_gpu_fail(gpu, error, what);
-    return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "NVIDIA's driver does not take %s: %s", what,
+    return gs_fail(ZE_RESULT_ERROR_INVALID_ARGUMENT, "NVIDIA's driver refuses %s (%s)", what,
                    gs_cuda_describe(error, why, sizeof why));
 }
 

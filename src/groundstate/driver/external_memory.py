@@ -268,8 +268,8 @@ def _export(context: int, found: AllocationFacts) -> int:
     if exported < 0:
         raise Failure(
             ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
-            "there is no descriptor for this memory of a GPU; allocate device or host memory with "
-            "ze_external_memory_export_desc_t and ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD",
+            "there is no descriptor for this memory of a GPU; allocate device or host memory that "
+            "is to be exported as ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD",
         )
     return exported
 

@@ -221,8 +221,8 @@ def _new_memory(device: int, size: int, next_struct: int) -> int | GpuPages:
         if external_memory.imported_gpu_fd(device, next_struct) >= 0:
             raise Failure(
                 ze.ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
-                "physical memory of an NVIDIA GPU comes from no file descriptor; zeMemAllocDevice "
-                "takes one",
+                "physical memory of an NVIDIA GPU comes from no file descriptor; device memory "
+                "that is allocated may",
             )
         pages: GpuPages = _gpu_memory().GpuPages(device, size)
         return pages

@@ -100,6 +100,7 @@ ELSEWHERE = {
         "opt/look_up_tables.py",  # the number of an entry
         "analysis/places.py",  # what an index is the sum of
         *("analysis/index_digits.py", "opt/split_range.py"),  # sums of digits
+        "opt/indices/narrow_counters.py",  # a counter of 32 bits
     },
     "FAdd": {
         *("codegen/groups/operations.py", "ir/ops_groups.py"),
@@ -125,6 +126,7 @@ ELSEWHERE = {
     "UMod": {  # indices that start over
         "analysis/speculated_strides.py",
         "codegen/arithmetic/quotients.py",  # one division for all lanes
+        "codegen/arithmetic/constant_divisors.py",  # of 64 bits, by products
         "instrument/shadow_values.py",  # which bits of a result depend on which
         *("analysis/intervals.py", "analysis/lane_blocks.py", "instrument/arithmetic.py"),
         *("analysis/index_digits.py", "opt/split_range.py"),  # digits of a number
