@@ -252,7 +252,10 @@ def test_host_memory_is_exported_as_a_file(ctx: gs.Context) -> None:
         with ctx.import_fd(fd, 100, host=True) as again:
             assert again.tolist() == [7] * 100
         os.close(fd)
-    with ctx.alloc_host(100) as memory, pytest.raises(gs.UnsupportedFeature, match="to be exported"):
+    with (
+        ctx.alloc_host(100) as memory,
+        pytest.raises(gs.UnsupportedFeature, match="to be exported"),
+    ):
         memory.export_fd()
 
 
